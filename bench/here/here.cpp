@@ -76,7 +76,7 @@ EnginePlan plan_of(const Settings& settings) {
     clock_hz = info.sample_rate_hz;
   } else if (source.kind == Kind::kFile) {
     plan.input = InputForm::kSamples;
-    const TimeDataReader reader(source.path);
+    const TimeDataReader reader(source.path, settings.array.channels);
     plan.sample_rate_hz = reader.sample_rate_hz();
     plan.settings = with_samples(settings, positions_beside(settings, reader.positions(), source.path),
                                  reader.channels(), source.path);

@@ -25,13 +25,14 @@ struct MicrophonePlacement {
   std::vector<MicrophonePosition> positions_m;  ///< [channel of the input], as they were given
   std::vector<int> channel_of_input;            ///< [channel of the input]: row * columns + column
   bool is_grid = true;                          ///< else the microphones are one row, without any order in space
-  MicrophonePosition centre_m = {};             ///< of a grid: the place that is its origin
+  MicrophonePosition centre_m = {};             ///< the place among positions_m that is the origin of images
   friend bool operator==(const MicrophonePlacement&, const MicrophonePlacement&) = default;
 };
 
 /// Microphones on a rectangular grid, seen from the back of the array: row 0 on top, column 0 at the left.
-/// x grows to the right, y grows downwards, the origin is the array's centre. Where positions were given that are on no
-/// such grid, the array is one row of all microphones, `columns` is their number, both pitches are the largest distance
+/// x grows to the right, y grows downwards, the origin is the array's centre: the mean of all microphones' places,
+/// whether they are on a grid or not. Where positions were given that are on no such grid, the array is one row of all
+/// microphones, `columns` is their number, both pitches are the largest distance
 /// of a microphone to its nearest neighbour, and position_m() alone says where they stand.
 struct ArrayGeometry {
   int rows = 32;
@@ -61,10 +62,30 @@ struct ArrayGeometry {
 std::string flaw_of_positions(std::span<const MicrophonePosition> positions_m);
 
 /// The array of these microphones, [channel of an input], in which flaw_of_positions() finds nothing. On a regular
-/// grid, each to 1 % of its smaller pitch, they give rows, columns, pitches and order; else an irregular geometry.
+/// grid, each to 1 % of its smaller pitch, they give rows, columns, pitches and order; else an irregular geometry. The
+/// origin is the mean of the positions; a mean nearer than 1 um to that of the positions is taken for it.
 ArrayGeometry geometry_of(std::vector<MicrophonePosition> positions_m);
-/// The irregular geometry, also of positions on a grid.
+/// The irregular geometry, also of positions on a grid, around their own origin.
 ArrayGeometry irregular_geometry_of(std::vector<MicrophonePosition> positions_m);
+
+/// Where a file with other axes has the array's, "x", "-z" and so on: signed columns of the file, numbered from 1.
+struct AxesOfFile {
+  int x = 1;
+  int y = 2;
+  int z = 3;
+  friend bool operator==(const AxesOfFile&, const AxesOfFile&) = default;
+};
+/// "[x, y, -z]".
+std::string text_of(const AxesOfFile& axes);
+/// The place on the array's axes of one on a file's.
+MicrophonePosition on_axes(const AxesOfFile& axes, const MicrophonePosition& in_file);
+
+/// "array centred at x 0.3 m, y 0.2 m, z 1.2 m of the given positions, which is the images' origin"; empty where the
+/// given positions have that origin, or none were given.
+std::string text_of_origin(const ArrayGeometry& geometry);
+/// What looks wrong in the places of microphones that are possible all the same, a sentence each: lengths in another
+/// unit than metres, and a plane that is not parallel to the images', with the rotation that makes it so.
+std::vector<std::string> doubts_of(const ArrayGeometry& geometry);
 
 /// "8 x 8", rows and columns, or "32 irregular" where they are on no regular grid.
 std::string text_of_size(const ArrayGeometry& geometry);

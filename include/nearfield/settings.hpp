@@ -81,7 +81,9 @@ struct SubsetSettings {
 };
 
 struct ArraySettings {
-  std::string positions_path;  ///< where microphones stand, from which `geometry` is made; empty: on a grid
+  std::string positions_path;      ///< where microphones stand, from which `geometry` is made; empty: on a grid
+  std::optional<AxesOfFile> axes;  ///< of that file, or of positions that an input says; none: the format's own
+  std::vector<int> channels;       ///< of an input of samples, in the order of the microphones; empty: all
   ArrayGeometry geometry;
   WireLayout layout = WireLayout::kSoramaCam;
   double sensitivity_dbfs = -26.0;

@@ -52,6 +52,12 @@ EnginePlan plan_of(const std::string& yaml, const InputOfProgram& input, const G
   plan.input = input.form;
   plan.settings = parse_settings(yaml, kConfiguration, arrays.positions_m);
   Settings& settings = plan.settings;
+  if (!settings.array.channels.empty()) {
+    throw ConfigError(
+        fmt::format("array.channels: expected [], as a program gives a channel for each microphone, found "
+                    "[{}]",
+                    fmt::join(settings.array.channels, ", ")));
+  }
   if (input.form == InputForm::kBits) {
     plan.sample_rate_hz = settings.array.clock_hz / kBitsPerWord;
     validate(settings, settings.array.clock_hz / settings.front_end.decimation);

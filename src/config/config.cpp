@@ -172,8 +172,12 @@ Settings load_recorded_settings(const std::string& yaml, const std::string& name
         base.explicit_keys.erase(std::string(key));
       }
     }
-    base.explicit_keys.erase("array.positions");
+    for (const char* const key : {"array.positions", "array.axes", "array.channels"}) {
+      base.explicit_keys.erase(key);
+    }
     base.array.positions_path.clear();
+    base.array.axes.reset();
+    base.array.channels.clear();
   } else if (!schema::front_end_kind(base.front_end.kind).takes_samples) {
     base.explicit_keys.erase("front_end.kind");  // samples then have the default that takes them
   }
@@ -208,6 +212,11 @@ Settings load_daemon_settings(const std::string& path, const std::vector<std::st
       source.payload == DaemonSettings::Payload::kSamples && !describes_itself(source) && !lines.empty()) {
     found.push_back({"daemon.source.payload", "",
                      "samples do not say where their microphones stand; expected what gives it:" + lines});
+  }
+  if (!settings.array.channels.empty() && source.kind != DaemonSettings::SourceKind::kFile) {
+    found.push_back({"array.channels", "",
+                     "expected [] unless daemon.source.kind is file, as a live stream has a "
+                     "channel for each microphone"});
   }
   if (path == kStandardInput && source.kind == DaemonSettings::SourceKind::kPipe && source.path == kStandardInput) {
     found.push_back(

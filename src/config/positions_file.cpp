@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <pugixml.hpp>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/place_text.hpp"
 #include "core/system/regular_file.hpp"
 #include "nearfield/error.hpp"
 
@@ -33,7 +33,7 @@ std::string_view without_blanks(std::string_view text) {
 bool parse_number(std::string_view text, double& value) {
   text = without_blanks(text);
   const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value);
+  const auto [at, error] = number_from(text.data(), end, value);
   return error == std::errc() && at == end;
 }
 
@@ -69,7 +69,7 @@ Positions positions_of_csv(std::string_view text, const std::string& path) {
       continue;
     }
     if (!has_header) {
-      if (line != kPositionsHeader) {
+      if (!is_heading_of_places(line)) {
         refuse(path, fmt::format("line {}: expected the header {}, found {}", number, kPositionsHeader, shown(line)));
       }
       has_header = true;
@@ -134,7 +134,7 @@ std::string content_of(const std::string& path) {
 
 }  // namespace
 
-ArrayGeometry read_positions(const std::string& path) {
+ArrayGeometry read_positions(const std::string& path, const std::optional<AxesOfFile>& axes) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   const std::string content = content_of(path);
   std::string_view text = content;
@@ -143,6 +143,10 @@ ArrayGeometry read_positions(const std::string& path) {
   Positions positions = is_xml ? positions_of_xml(text, path) : positions_of_csv(text, path);
   if (const std::string flaw = flaw_of_positions(positions); !flaw.empty()) {
     refuse(path, flaw);
+  }
+  constexpr AxesOfFile kOfXml = {.x = 1, .y = 2, .z = -3};
+  for (MicrophonePosition& one : positions) {
+    one = on_axes(axes.value_or(is_xml ? kOfXml : AxesOfFile()), one);
   }
   return geometry_of(std::move(positions));
 }

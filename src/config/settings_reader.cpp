@@ -89,7 +89,7 @@ void SettingsReader::place_microphones() {
   }
   ArrayGeometry geometry;
   try {
-    geometry = read_positions(array.positions_path);
+    geometry = read_positions(array.positions_path, array.axes);
   } catch (const ConfigError& error) {
     const std::string where = place(kKey);
     problems_->add(fmt::format("{}{}{}", where, where.empty() ? "" : ": ", error.what()));
@@ -103,6 +103,10 @@ void SettingsReader::place_microphones(std::vector<MicrophonePosition> positions
   if (const std::string flaw = flaw_of_positions(positions_m); !flaw.empty()) {
     problems_->add(fmt::format("array.positions: {}", flaw));
     return;
+  }
+  const AxesOfFile axes = settings_.array.axes.value_or(AxesOfFile());
+  for (MicrophonePosition& one : positions_m) {
+    one = on_axes(axes, one);
   }
   take_geometry(geometry_of(std::move(positions_m)), "the given positions");
 }

@@ -455,21 +455,50 @@ bool YamlMap::is_list(const std::string& key) {
   return found != nullptr && found->value.IsSequence();
 }
 
+namespace {
+
+/// The word itself, or what YAML calls it: infinity is .inf there.
+bool is_same_word(const YAML::Node& node, std::string_view word) {
+  return node.IsScalar() && (node.Scalar() == word || (word == "inf" && !is_quoted(node) &&
+                                                       (node.Scalar() == ".inf" || node.Scalar() == "+.inf" ||
+                                                        node.Scalar() == ".Inf" || node.Scalar() == ".INF")));
+}
+
+/// ", [0.5, -0.5]" of a short list of words and numbers that each fit, so that it is seen what does not; else nothing.
+std::string shown_elements(const YAML::Node& node) {
+  constexpr std::size_t kMostShown = 4;
+  if (!node.IsSequence() || node.size() > kMostShown) {
+    return "";
+  }
+  std::vector<std::string> elements;
+  for (const YAML::Node& element : node) {
+    if (!element.IsScalar()) {
+      return "";
+    }
+    elements.push_back(printable(element.Scalar()));
+  }
+  return elements.empty() ? "" : fmt::format(", [{}]", fmt::join(elements, ", "));
+}
+
+}  // namespace
+
 bool YamlMap::is_word(const std::string& key, std::string_view word) {
   const Entry* found = find(key);
-  return found != nullptr && found->value.IsScalar() && found->value.Scalar() == word;
+  return found != nullptr && is_same_word(found->value, word);
 }
 
 bool YamlMap::is_list_of_word(const std::string& key, std::string_view word) {
   const Entry* found = find(key);
-  return found != nullptr && found->value.IsSequence() && found->value.size() == 1 && found->value[0].IsScalar() &&
-         found->value[0].Scalar() == word;
+  return found != nullptr && found->value.IsSequence() && found->value.size() == 1 &&
+         is_same_word(found->value[0], word);
 }
 
 void YamlMap::problem(const std::string& key, const std::string& expected) {
   const Entry* found = find(key);
-  wrong(found == nullptr ? position_ : position_of(*found), dotted(key), expected,
-        found == nullptr ? YAML::Node() : found->value);
+  const YAML::Node value = found == nullptr ? YAML::Node() : found->value;
+  problems_->add(fmt::format("{}: {}: expected {}, found {}{}",
+                             place_of(found == nullptr ? position_ : position_of(*found)), dotted(key), expected,
+                             describe(value), shown_elements(value)));
 }
 
 void YamlMap::problem_of_element(const std::string& key, std::size_t index, const std::string& message) {

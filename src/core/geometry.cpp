@@ -75,6 +75,17 @@ std::vector<double> coordinates(const std::vector<MicrophonePosition>& positions
   return values;
 }
 
+/// The mean of all places, and 0 along an axis where it is as good as 0: then positions stay what was given, to the
+/// last bit.
+MicrophonePosition mean_of(const std::vector<MicrophonePosition>& positions_m) {
+  const auto mean = [&](double MicrophonePosition::*axis) {
+    const std::vector<double> values = coordinates(positions_m, axis);
+    const double mean_m = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+    return std::abs(mean_m) < kSamePlace_m ? 0.0 : mean_m;
+  };
+  return {mean(&MicrophonePosition::x_m), mean(&MicrophonePosition::y_m), mean(&MicrophonePosition::z_m)};
+}
+
 bool lies_on(const GridAxis& axis, const std::vector<double>& coordinates_m, double tolerance_m) {
   for (std::size_t i = 0; i < coordinates_m.size(); ++i) {
     if (!(std::abs(coordinates_m[i] - axis.first_m - axis.index[i] * axis.pitch_m) <= tolerance_m)) {
@@ -109,16 +120,14 @@ std::optional<ArrayGeometry> grid_of(const std::vector<MicrophonePosition>& posi
     geometry.pitch_y_m = y.count > 1 ? y.pitch_m : x.pitch_m;
   }
   const double tolerance_m = kGridTolerance * std::min(geometry.pitch_x_m, geometry.pitch_y_m);
-  const GridAxis plane{.index = std::vector<int>(positions_m.size(), 0)};
+  const MicrophonePosition centre_m = mean_of(positions_m);
+  const GridAxis plane{.index = std::vector<int>(positions_m.size(), 0), .first_m = centre_m.z_m};
   if (!lies_on(x, x_m, tolerance_m) || !lies_on(y, y_m, tolerance_m) ||
       !lies_on(plane, coordinates(positions_m, &MicrophonePosition::z_m), tolerance_m)) {
     return std::nullopt;
   }
   MicrophonePlacement placement{
-      .positions_m = positions_m,
-      .channel_of_input = {},
-      .is_grid = true,
-      .centre_m = {x.first_m + x.pitch_m * (x.count - 1) / 2.0, y.first_m + y.pitch_m * (y.count - 1) / 2.0, 0.0}};
+      .positions_m = positions_m, .channel_of_input = {}, .is_grid = true, .centre_m = centre_m};
   std::vector<bool> is_taken(positions_m.size());
   for (std::size_t i = 0; i < positions_m.size(); ++i) {
     const int channel = y.index[i] * x.count + x.index[i];
@@ -144,6 +153,18 @@ double largest_neighbour_distance(const std::vector<MicrophonePosition>& positio
   return std::sqrt(largest);
 }
 
+ArrayGeometry irregular_around(const MicrophonePosition& centre_m, std::vector<MicrophonePosition> positions_m) {
+  ArrayGeometry geometry{.rows = 1, .columns = static_cast<int>(positions_m.size())};
+  geometry.pitch_x_m = largest_neighbour_distance(positions_m);
+  geometry.pitch_y_m = geometry.pitch_x_m;
+  MicrophonePlacement placement{
+      .positions_m = std::move(positions_m), .channel_of_input = {}, .is_grid = false, .centre_m = centre_m};
+  placement.channel_of_input.resize(placement.positions_m.size());
+  std::iota(placement.channel_of_input.begin(), placement.channel_of_input.end(), 0);
+  geometry.placement = std::make_shared<const MicrophonePlacement>(std::move(placement));
+  return geometry;
+}
+
 }  // namespace
 
 double full_scale_pa(double sensitivity_dbfs) { return std::numbers::sqrt2 / std::pow(10.0, sensitivity_dbfs / 20.0); }
@@ -158,7 +179,9 @@ bool ArrayGeometry::is_reordered() const {
 
 MicrophonePosition ArrayGeometry::position_m(int channel) const {
   if (!is_grid()) {
-    return placement->positions_m[static_cast<std::size_t>(channel)];
+    const MicrophonePosition& given_m = placement->positions_m[static_cast<std::size_t>(channel)];
+    const MicrophonePosition& centre_m = placement->centre_m;
+    return {given_m.x_m - centre_m.x_m, given_m.y_m - centre_m.y_m, given_m.z_m - centre_m.z_m};
   }
   const int row = channel / columns;
   return {x_m(channel % columns), y_m(row), 0.0};
@@ -203,18 +226,12 @@ ArrayGeometry geometry_of(std::vector<MicrophonePosition> positions_m) {
   if (std::optional<ArrayGeometry> grid = grid_of(positions_m)) {
     return *grid;
   }
-  return irregular_geometry_of(std::move(positions_m));
+  const MicrophonePosition centre_m = mean_of(positions_m);
+  return irregular_around(centre_m, std::move(positions_m));
 }
 
 ArrayGeometry irregular_geometry_of(std::vector<MicrophonePosition> positions_m) {
-  ArrayGeometry geometry{.rows = 1, .columns = static_cast<int>(positions_m.size())};
-  geometry.pitch_x_m = largest_neighbour_distance(positions_m);
-  geometry.pitch_y_m = geometry.pitch_x_m;
-  MicrophonePlacement placement{.positions_m = std::move(positions_m), .channel_of_input = {}, .is_grid = false};
-  placement.channel_of_input.resize(placement.positions_m.size());
-  std::iota(placement.channel_of_input.begin(), placement.channel_of_input.end(), 0);
-  geometry.placement = std::make_shared<const MicrophonePlacement>(std::move(placement));
-  return geometry;
+  return irregular_around({}, std::move(positions_m));
 }
 
 std::string text_of_size(const ArrayGeometry& geometry) {

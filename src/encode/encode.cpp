@@ -129,14 +129,15 @@ void require_sound(const std::string& place, double rms_pa) {
   }
 }
 
-std::optional<BareInput> bare_input(const std::filesystem::path& input) {
+std::optional<BareInput> bare_input(const std::filesystem::path& input, const std::vector<int>& channels) {
   if (is_for_libsndfile(input)) {
-    return BareInput{.channels = SoundFile(input).channels(), .states_pascal = false};
+    const ChannelChoice choice(channels, SoundFile(input).channels(), input.string());
+    return BareInput{.channels = choice.count(), .states_pascal = false};
   }
   if (detect_file_kind(input) != FileKind::kTimeData) {
     return std::nullopt;
   }
-  const TimeDataReader reader(input);
+  const TimeDataReader reader(input, channels);
   return BareInput{
       .channels = reader.channels(), .states_pascal = reader.states_pascal(), .positions = reader.positions()};
 }

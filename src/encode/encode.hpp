@@ -35,6 +35,8 @@ struct EncodeOptions {
   double standoff_m = 0.0;
   /// Of samples whose file does not say it (a sound file's full scale is 1); not for others.
   std::optional<double> pascal_per_unit = {};
+  /// Which of their channels are the microphones, in their order; empty: all.
+  std::vector<int> channels = {};
 };
 
 struct EncodeReport {
@@ -52,8 +54,9 @@ struct BareInput {
   bool states_pascal = false;
   StatedPositions positions = {};
 };
-/// Of time data or a sound file; nothing for spectra, which say all of it. Throws NoInputError and DataError.
-std::optional<BareInput> bare_input(const std::filesystem::path& input);
+/// Of those channels of time data or a sound file; nothing for spectra, which say all of it. Throws NoInputError,
+/// DataError, and ConfigError where a channel is not there.
+std::optional<BareInput> bare_input(const std::filesystem::path& input, const std::vector<int>& channels);
 
 /// Turns a recording (time data of any format, measured spectra or a sound file, recognised by content) into a capture
 /// of one-bit microphones, sorama-cam for 32 x 32 microphones, else row-major. Time data are brought to the clock

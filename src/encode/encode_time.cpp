@@ -131,7 +131,7 @@ EncodeReport encode_recording(const Recording& recording, const std::filesystem:
 
 EncodeReport encode_time_data(const std::filesystem::path& input, const std::filesystem::path& output,
                               const EncodeOptions& options, const ProgressCallback& progress) {
-  TimeDataReader reader(input);
+  TimeDataReader reader(input, options.channels);
   if (!reader.states_pascal()) {
     reader.set_pascal_per_unit(needed_pascal_per_unit(input, options));
   }
@@ -152,13 +152,14 @@ EncodeReport encode_sound_file(const std::filesystem::path& input, const std::fi
                                const EncodeOptions& options, const ProgressCallback& progress) {
   const SoundFile file(input);
   const double pascal_per_unit = needed_pascal_per_unit(input, options);
+  const ChannelChoice choice(options.channels, file.channels(), input.string());
   const auto read_pascal = [&](std::uint64_t first, std::span<float> values) {
-    file.read(first, values);
+    choice.read(first, values, [&](std::uint64_t at, std::span<float> all) { file.read(at, all); });
     for (float& value : values) {
       value = static_cast<float>(pascal_per_unit * static_cast<double>(value));
     }
   };
-  const Recording recording{input.string(), file.sample_rate_hz(), file.samples(), file.channels(), read_pascal};
+  const Recording recording{input.string(), file.sample_rate_hz(), file.samples(), choice.count(), read_pascal};
   return encode_recording(recording, output, options, progress);
 }
 

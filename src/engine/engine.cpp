@@ -265,6 +265,7 @@ bool Engine::feeds_from_all(const Tap& tap) const {
 
 void Engine::set_frequencies(Tap& tap, const std::vector<double>& computed_hz) {
   tap.array = array_plan_of(plan_.settings, computed_hz, plan_.files.get());
+  tap.constant_flags = tap.array.constant_flags();
   tap.array.fills_from_all = feeds_from_all(tap);
   tap.frequencies_hz = computed_hz;
   if (tap.owner.empty() && !plan_.settings.front_end.bands_hz.empty()) {
@@ -602,11 +603,10 @@ void warn_of_images(const PnahPlan& images, const std::string& what, const std::
 constexpr int kMostAliasWarnings = 8;
 
 std::vector<std::string> plan_warnings(const Engine& engine) {
-  std::vector<std::string> warnings;
-  const double nyquist =
-      std::numbers::pi / std::max(engine.array_plan().geometry.pitch_x_m, engine.array_plan().geometry.pitch_y_m);
+  std::vector<std::string> warnings = doubts_of(engine.plan().settings.array.geometry);
   for (const Engine::Tap& tap : engine.taps()) {
     int aliased = 0;
+    const double alias = tap.array.alias_wavenumber();
     if (tap.owner.empty() && &tap != engine.taps().data()) {
       continue;  // the run's front end on another device
     }
@@ -623,11 +623,12 @@ std::vector<std::string> plan_warnings(const Engine& engine) {
             section, f, front_end.frequencies_hz[f], engine.plan().sample_rate_hz / front_end.window_samples,
             front_end.kind, frequency_hz, section));
       }
-      if (tap.array.wavenumber(f) > nyquist && ++aliased <= kMostAliasWarnings) {
-        warnings.push_back(
-            fmt::format("{:.1f} Hz: k = {:.1f} rad/m lies above pi/pitch = {:.1f} rad/m; the microphones are too "
-                        "far apart for this frequency",
-                        frequency_hz, tap.array.wavenumber(f), nyquist));
+      if (tap.array.wavenumber(f) > alias && ++aliased <= kMostAliasWarnings) {
+        warnings.push_back(fmt::format(
+            "{:.1f} Hz: k = {:.1f} rad/m lies above {}{:.1f} rad/m; the microphones are too "
+            "far apart for this frequency",
+            frequency_hz, tap.array.wavenumber(f),
+            tap.array.geometry.is_grid() ? "pi/pitch = " : "where the array's pattern has grating lobes, ", alias));
       }
     }
     if (aliased > kMostAliasWarnings) {
@@ -649,6 +650,9 @@ std::vector<std::string> plan_warnings(const Engine& engine) {
 
 std::vector<std::string> plan_notes(const Engine& engine) {
   std::vector<std::string> notes;
+  if (std::string origin = text_of_origin(engine.plan().settings.array.geometry); !origin.empty()) {
+    notes.push_back(std::move(origin));
+  }
   for (const Engine::Wanted& wanted : engine.wanted_processors()) {
     const std::vector<std::string> more = processor_entry(wanted.kind).remarks(wanted.plan).notes;
     notes.insert(notes.end(), more.begin(), more.end());

@@ -250,6 +250,7 @@ class Engine {
     std::int64_t lead_samples = 0;  ///< how much earlier than the run's windows its own begin; negative: later
     std::uint64_t history_samples = 0;
     ArrayPlan array;
+    std::uint32_t constant_flags = 0;    ///< of the array
     std::vector<double> frequencies_hz;  ///< requested ones, without the bins of bands
     std::string name;                    ///< of the front end, with what its plan chose
     bool has_front_end = true;           ///< else its processors work on samples alone

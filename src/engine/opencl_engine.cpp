@@ -662,8 +662,8 @@ void OpenclEngine::take_statuses(std::size_t tap) {
       input.last.taker ? runs_[*input.last.taker].processor->host_status() : input.words.at(place_);
   // On the run's tap the first processor sets it in the status.
   const bool is_copy_of_runs = tap != 0 && taps()[tap].owner.empty();
-  const std::uint32_t constant = taps()[tap].array.constant_flags() |
-                                 (is_copy_of_runs && has_masked_microphones(tap) ? kFlagMaskedMicrophones : 0U);
+  const std::uint32_t constant =
+      taps()[tap].constant_flags | (is_copy_of_runs && has_masked_microphones(tap) ? kFlagMaskedMicrophones : 0U);
   for (std::size_t i = 0; i < input.last.present; ++i) {
     const std::span<const std::uint32_t> status = words.subspan(i * kStatusWords, kStatusWords);
     input.statuses[i] = {.flags = status[0] | constant, .non_finite_microphones = static_cast<int>(status[1])};

@@ -254,7 +254,7 @@ class ReferenceEngine : public Engine {
     }
     for (std::size_t i = 0; i < statuses_.size(); ++i) {
       statuses_[i].flags =
-          runs_.empty() ? flags[i] | array_plan().constant_flags() : runs_.front().flags[i] | memory_flag(0, i);
+          runs_.empty() ? flags[i] | taps().front().constant_flags : runs_.front().flags[i] | memory_flag(0, i);
     }
   }
   /// Computes a processor's products of the windows there are.
@@ -281,7 +281,8 @@ class ReferenceEngine : public Engine {
       outcomes.push_back(one.processor->add(std::span(input.spectra).subspan(i * values, values)));
       one.non_finite.push_back(outcomes.back().non_finite_microphones);
       const std::uint32_t of_part = one.processor->subset().empty() ? 0U : std::uint32_t{kFlagWavenumberAboveNyquist};
-      one.flags.push_back(outcomes.back().flags | input.flags[i] | (array.constant_flags() & ~of_part));
+      one.flags.push_back(outcomes.back().flags | input.flags[i] |
+                          (taps()[tap_of(processor)].constant_flags & ~of_part));
     }
     return outcomes;
   }

@@ -13,9 +13,11 @@ void require_channels(const Settings& settings, int channels, const std::string&
   const ArrayGeometry& geometry = settings.array.geometry;
   if (channels != geometry.channels()) {
     const bool has_positions = geometry.placement != nullptr;
-    throw ConfigError(fmt::format("{}: expected the {} channels of {}, found {} = {} microphones",
+    const bool has_more = channels > geometry.channels() && settings.array.channels.empty();
+    throw ConfigError(fmt::format("{}: expected the {} channels of {}, found {} = {} microphones{}",
                                   has_positions ? "array.positions" : "array.rows, array.columns", channels, name,
-                                  text_of_size(geometry), geometry.channels()));
+                                  text_of_size(geometry), geometry.channels(),
+                                  has_more ? "; array.channels names those that are microphones" : ""));
   }
 }
 

@@ -68,8 +68,8 @@ void add_geometry(Facts& facts, const ArrayGeometry& geometry) {
             text_of_mm((geometry.rows - 1) * geometry.pitch_y_m));
   if (geometry.placement) {
     const MicrophonePosition& centre = geometry.placement->centre_m;
-    facts.add("positions", "given, on this grid; its centre at x {:.6g} m, y {:.6g} m; channels {} order", centre.x_m,
-              centre.y_m, geometry.is_reordered() ? "in another" : "in its");
+    facts.add("positions", "given, on this grid; its centre at x {:.6g} m, y {:.6g} m, z {:.6g} m; channels {} order",
+              centre.x_m, centre.y_m, centre.z_m, geometry.is_reordered() ? "in another" : "in its");
   }
 }
 

@@ -2,6 +2,7 @@
 #include <complex>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -130,12 +131,32 @@ struct StatedPositions {
   std::string flaw = {};  ///< why what it says is no array; positions_m is empty then. Empty where nothing is wrong
 };
 
+/// Some channels of samples, in an order of their own: those of the microphones among all of an input's.
+class ChannelChoice {
+ public:
+  /// All `there`, where none are named. Throws ConfigError, with the setting array.channels and the input's name, where
+  /// a channel is not there or is named twice.
+  ChannelChoice(std::vector<int> channels, int there, const std::string& name);
+  [[nodiscard]] int there() const { return there_; }
+  [[nodiscard]] int count() const { return channels_.empty() ? there_ : static_cast<int>(channels_.size()); }
+  /// Empty: all.
+  [[nodiscard]] const std::vector<int>& channels() const { return channels_; }
+  /// Reads from a sample on as [sample][chosen channel], by `read_all`, which reads from one as [sample][channel].
+  using ReadAll = std::function<void(std::uint64_t first_sample, std::span<float> values)>;
+  void read(std::uint64_t first_sample, std::span<float> values, const ReadAll& read_all) const;
+
+ private:
+  std::vector<int> channels_;
+  int there_;
+};
+
 /// Samples of all microphones over time, from Acoular's HDF5 (/time_data float32 [sample][channel], attribute
 /// sample_freq), WAV and RF64, universal files (datasets 58 and 58b) and MATLAB's files: docs/time_data.md. Files of
 /// any length are read piece by piece, but for compressed variables of MATLAB files of level 5.
 class TimeDataReader {
  public:
-  explicit TimeDataReader(const std::filesystem::path& path);
+  /// `channels` are array.channels.
+  explicit TimeDataReader(const std::filesystem::path& path, const std::vector<int>& channels = {});
   ~TimeDataReader();
   TimeDataReader(TimeDataReader&&) noexcept;
   TimeDataReader& operator=(TimeDataReader&&) noexcept;
@@ -145,6 +166,7 @@ class TimeDataReader {
   [[nodiscard]] const std::string& note() const;
   [[nodiscard]] double sample_rate_hz() const;
   [[nodiscard]] std::uint64_t samples() const;
+  /// Of those that were chosen.
   [[nodiscard]] int channels() const;
   /// Whether the file says, or its format lays down, how many pascal its values are. Where not, read() gives the file's
   /// own values (integers as fractions of full scale) until set_pascal_per_unit().

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numbers>
 
+#include "imaging/grating_lobes.hpp"
 #include "nearfield/frame.hpp"
 
 namespace nearfield {
@@ -11,10 +12,18 @@ double ArrayPlan::wavenumber(std::size_t frequency) const {
   return 2.0 * std::numbers::pi * frequencies_hz[frequency] / medium.sound_speed_m_s;
 }
 
-std::uint32_t ArrayPlan::constant_flags() const {
-  const double nyquist = std::numbers::pi / std::max(geometry.pitch_x_m, geometry.pitch_y_m);
+double ArrayPlan::alias_wavenumber() const {
+  double most = 0.0;
   for (std::size_t f = 0; f < frequencies_hz.size(); ++f) {
-    if (wavenumber(f) > nyquist) {
+    most = std::max(most, wavenumber(f));
+  }
+  return nearfield::alias_wavenumber(geometry, most);
+}
+
+std::uint32_t ArrayPlan::constant_flags() const {
+  const double alias = alias_wavenumber();
+  for (std::size_t f = 0; f < frequencies_hz.size(); ++f) {
+    if (wavenumber(f) > alias) {
       return kFlagWavenumberAboveNyquist;
     }
   }

@@ -21,6 +21,8 @@ struct ArrayPlan {
 
   /// Acoustic wavenumber of a frequency, rad/m.
   [[nodiscard]] double wavenumber(std::size_t frequency) const;
+  /// Above it waves of one direction are taken for those of another, rad/m: alias_wavenumber() of these frequencies.
+  [[nodiscard]] double alias_wavenumber() const;
   /// Flags that every frame of these frequencies carries.
   [[nodiscard]] std::uint32_t constant_flags() const;
 };

@@ -57,7 +57,10 @@ void take_placement(ArrayGeometry& setting, const ArrayGeometry& in_file, const 
                     double tolerance = kLengthTolerance) {
   const ArrayGeometry& given = setting;
   const auto differ = [&](const MicrophonePosition& a, const MicrophonePosition& b) {
-    return std::hypot(a.x_m - b.x_m, a.y_m - b.y_m, a.z_m - b.z_m) > tolerance * setting.pitch_x_m;
+    const MicrophonePosition& of_a_m = given.placement->centre_m;  // wherever each has its origin
+    const MicrophonePosition& of_b_m = in_file.placement->centre_m;
+    return std::hypot(a.x_m - of_a_m.x_m - (b.x_m - of_b_m.x_m), a.y_m - of_a_m.y_m - (b.y_m - of_b_m.y_m),
+                      a.z_m - of_a_m.z_m - (b.z_m - of_b_m.z_m)) > tolerance * setting.pitch_x_m;
   };
   // A file without positions has those of a grid in its own order.
   bool agrees = !given.placement || (given.is_grid() && !given.is_reordered());
@@ -76,10 +79,25 @@ void take_placement(ArrayGeometry& setting, const ArrayGeometry& in_file, const 
   setting.placement = in_file.placement;
 }
 
+/// For an input that says what its channels are and where they stand, on the axes of images.
+void refuse_choices(const Settings& settings, const std::string& name) {
+  if (!settings.array.channels.empty()) {
+    throw ConfigError(fmt::format("array.channels: expected [], as {} has a channel for each microphone, found [{}]",
+                                  name, fmt::join(settings.array.channels, ", ")));
+  }
+  if (settings.array.axes && settings.array.positions_path.empty()) {
+    throw ConfigError(
+        fmt::format("array.axes: expected null without array.positions, as {} has its places on the axes "
+                    "of images, found {}",
+                    name, text_of(*settings.array.axes)));
+  }
+}
+
 }  // namespace
 
 Settings reconcile(Settings settings, const MeasurementGeometry& measurement, const WireLayout* layout,
                    const std::string& name) {
+  refuse_choices(settings, name);
   const Settings given = settings;
   const ArrayGeometry& in_file = measurement.geometry;
   ArrayGeometry& geometry = settings.array.geometry;
@@ -137,12 +155,20 @@ std::vector<MicrophonePosition> positions_beside(const Settings& settings, const
         "stand for them where they are given",
         name, stated.flaw));
   }
-  return stated.positions_m;
+  std::vector<MicrophonePosition> positions_m = stated.positions_m;
+  for (MicrophonePosition& one : positions_m) {
+    one = on_axes(settings.array.axes.value_or(AxesOfFile()), one);
+  }
+  return positions_m;
 }
 
 Settings with_positions(Settings settings, const std::vector<MicrophonePosition>& positions_m,
                         const std::string& name) {
   if (positions_m.empty()) {
+    if (settings.array.axes && settings.array.positions_path.empty() && settings.array.geometry.placement == nullptr) {
+      throw ConfigError(fmt::format("array.axes: expected array.positions beside it, as {} says no places, found {}",
+                                    name, text_of(*settings.array.axes)));
+    }
     return settings;
   }
   if (const std::string flaw = flaw_of_positions(positions_m); !flaw.empty()) {

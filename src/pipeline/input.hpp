@@ -35,7 +35,8 @@ Settings with_clock(Settings settings, double clock_hz, const std::string& name)
 std::vector<std::string> corrections(const Settings& given, const MeasurementGeometry& measurement,
                                      const std::string& name);
 
-/// Where the microphones of time data stand, as it counts beside these settings: nothing where the file does not say,
+/// Where the microphones of time data stand, on the axes of images by array.axes, as it counts beside these settings:
+/// nothing where the file does not say,
 /// or where what it says is flawed and the settings give rows, columns and pitches, or array.positions. Throws
 /// DataError where it is flawed and they do not.
 std::vector<MicrophonePosition> positions_beside(const Settings& settings, const StatedPositions& stated,

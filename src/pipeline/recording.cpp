@@ -185,7 +185,7 @@ class BitRecording : public Recording {
 class SampleRecording : public Recording {
  public:
   SampleRecording(const std::filesystem::path& path, const Settings& settings)
-      : reader_(path), feed_(settings.front_end) {
+      : reader_(path, settings.array.channels), feed_(settings.front_end) {
     info_ = {.kind = FileKind::kTimeData,
              .name = path.string(),
              .sample_rate_hz = reader_.sample_rate_hz(),

@@ -26,6 +26,7 @@ struct SourceSettings {
   std::uint64_t bit_times_per_element = 1;     ///< by which lengths in bit-times become lengths in elements
   std::uint64_t least_ring_elements = 0;       ///< the ring holds at least so many, whatever its own key says
   std::optional<double> pascal_per_unit = {};  ///< of files of samples that do not say it
+  std::vector<int> channels = {};              ///< of files of samples, those of the microphones; empty: all
 };
 
 enum class SourceState { kIdle, kRunning, kEnded, kFailed };

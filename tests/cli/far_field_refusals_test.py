@@ -36,6 +36,7 @@ BEAMFORM = {
     "maps of 2 GiB": (["grid.step_m=0.0006", f"^front_end.frequencies_hz={[1000 + 50 * i for i in range(100)]}"], "grid:", "less than 2 GiB", "2778889"),
     "a distance that is no number": (["grid.distance_m=[.nan]"], "grid.distance_m[0]:", "from 0.01 to 1000 m", '".nan"'),
     "a distance of a millimetre": (["grid.distance_m=[0.001]"], "grid.distance_m[0]:", "from 0.01 to 1000 m", '"0.001"'),
+    "a pair the wrong way round": (["grid.x_m=[0.5, -0.5]"], "grid.x_m:", "the first not above the last", "found a list of 2, [0.5, -0.5]"),
     "65 distances": ([f"grid.distance_m={list(range(1, 66))}"], "grid.distance_m:", "1 to 64 distances", "65"),
     "a band without bins": (["average.kind=linear", "bands.third_octave=[100]"], "bands.third_octave:", "at least 3 bins", "windows of 6241 samples", "found 1 bins"),
     "too few snapshots": (["method=capon", "sources=8", "average.snapshots=8"], "average.snapshots:", "at least 10", "found 8"),

@@ -41,10 +41,20 @@ class Positions : public testing::Test {
   std::vector<MicrophonePosition> flower_ = test::sunflower(33, 0.2);
 };
 
+/// The same with z the other way.
+std::vector<MicrophonePosition> turned(std::vector<MicrophonePosition> positions_m) {
+  for (MicrophonePosition& one : positions_m) {
+    one.z_m = 0.0 - one.z_m;
+  }
+  return positions_m;
+}
+
 TEST_F(Positions, OfCsvAndOfXmlGiveTheArray) {
   for (const std::string& content :
-       {test::as_csv(flower_), test::as_xml(flower_), "\xEF\xBB\xBF" + test::as_csv(flower_),
-        std::string("# measured\r\n\r\nx_m,y_m,z_m\r\n 0, 0.5 ,1e-2\r\n")}) {
+       {test::as_csv(flower_), test::as_xml(turned(flower_)), "\xEF\xBB\xBF" + test::as_csv(flower_),
+        std::string("# measured\r\n\r\nx_m,y_m,z_m\r\n 0, 0.5 ,1e-2\r\n"),
+        std::string(" X [m], Y [m] ,z(m)\n+0,+0.5,+1e-2\n"), std::string("x,y,z\n+0.0,+.5,0.01\n"),
+        std::string("<MicArray><pos x=\"+0.0\" y=\"+0.5\" z=\"-0.01\"/></MicArray>")}) {
     place(content);
     const Settings settings = load();
     EXPECT_FALSE(content.size() > 100 && settings.array.geometry.is_grid());
@@ -53,6 +63,30 @@ TEST_F(Positions, OfCsvAndOfXmlGiveTheArray) {
     const MicrophonePosition first = expected == 1 ? MicrophonePosition{0.0, 0.5, 0.01} : flower_.front();
     EXPECT_EQ(settings.array.geometry.placement->positions_m.front(), first);
     EXPECT_EQ(geometry_not_given(settings), "\n  --set holography.standoff_m=METRES") << "the array is given";
+  }
+}
+
+// XML is Acoular's, whose z points to the sources; array.axes stands for what a file has otherwise.
+TEST_F(Positions, AreOnTheAxesThatTheFormatOrTheSettingSays) {
+  const std::vector<MicrophonePosition> uneven = {
+      {0.1, 0.2, 0.3}, {-0.1, -0.2, -0.3}, {0.3, 0.0, -0.1}, {-0.3, 0.0, 0.1}};
+  const auto first = [&](const std::vector<std::string>& overrides) {
+    return load(overrides).array.geometry.position_m(0);
+  };
+  place(test::as_csv(uneven));
+  EXPECT_EQ(first({}), (MicrophonePosition{0.1, 0.2, 0.3}));
+  EXPECT_EQ(first({"array.axes=[x, -z, -y]"}), (MicrophonePosition{0.1, -0.3, -0.2}));
+  EXPECT_EQ(first({"array.axes=[-y, +z, x]"}), (MicrophonePosition{-0.2, 0.3, 0.1}));
+  const std::string yaml = to_yaml(load({"array.axes=[x, -z, -y]"}));
+  EXPECT_THAT(yaml, HasSubstr("axes: [x, -z, -y]"));
+  EXPECT_EQ(to_yaml(load_settings(WrittenFile(yaml).path(), {})), yaml);
+  place(test::as_xml(uneven));
+  EXPECT_EQ(first({}), (MicrophonePosition{0.1, 0.2, -0.3}));
+  EXPECT_EQ(first({"array.axes=[x, y, z]"}), (MicrophonePosition{0.1, 0.2, 0.3}));
+  for (const std::string axes : {"[x, y]", "[x, y, y]", "[x, y, -y]", "[x, y, w]", "[x, y, --z]", "[x, y, z, x]"}) {
+    EXPECT_THAT(refusal<ConfigError>({"array.axes=" + axes}),
+                HasSubstr("array.axes: expected x, y and z, each once, with or without -, such as [x, -z, -y]"))
+        << axes;
   }
 }
 
@@ -115,6 +149,9 @@ TEST_F(Positions, ThatCannotBeAreNamedWithWhatWasExpected) {
       {"0,0,0\n0.1,0,0\n", "line 1: expected the header x_m,y_m,z_m, found \"0,0,0\""},
       {"x_m,y_m,z_m\n", "expected the positions of 1 to 4096 microphones, found 0"},
       {"x_m,y_m,z_m\n0,0,0\n0.1,0\n", "line 3: expected x_m,y_m,z_m, three numbers in m, found \"0.1,0\""},
+      {"x_mm,y_mm,z_mm\n0,0,0\n", "line 1: expected the header x_m,y_m,z_m, found \"x_mm,y_mm,z_mm\""},
+      {"x_m,y_m,z_m\n++0,0,0\n", "line 2: expected x_m,y_m,z_m"},
+      {"x_m,y_m,z_m\n+-1,0,0\n", "line 2: expected x_m,y_m,z_m"},
       {"x_m,y_m,z_m\n0,0,0,0\n", "line 2: expected x_m,y_m,z_m"},
       {"x_m,y_m,z_m\n0,zero,0\n", "line 2: expected x_m,y_m,z_m"},
       {"x_m,y_m,z_m\n0,nan,0\n", "microphone 0: expected x, y and z from -50 to 50 m, found 0, nan, 0"},

@@ -136,6 +136,33 @@ TEST(YamlReader, KnowsNullAndWords) {
   EXPECT_THAT(yaml.messages(), IsEmpty());
 }
 
+// Infinity is .inf in YAML, and inf in the words of settings.
+TEST(YamlReader, TakesYamlsInfinityForTheWord) {
+  for (const std::string infinite : {"inf", ".inf", "+.inf", ".Inf", ".INF", "\"inf\""}) {
+    Reading yaml("a: " + infinite + "\nb: [" + infinite + "]\n");
+    EXPECT_TRUE(yaml->is_word("a", "inf")) << infinite;
+    EXPECT_TRUE(yaml->is_list_of_word("b", "inf")) << infinite;
+    EXPECT_FALSE(yaml->is_word("a", "auto")) << infinite;
+  }
+  for (const std::string other : {"-.inf", "-inf", ".nan", "\".inf\"", "infinite"}) {
+    Reading yaml("a: " + other + "\nb: [" + other + "]\n");
+    EXPECT_FALSE(yaml->is_word("a", "inf")) << other;
+    EXPECT_FALSE(yaml->is_list_of_word("b", "inf")) << other;
+  }
+}
+
+// Elements that each fit are shown where the whole does not.
+TEST(YamlReader, ShowsShortListsThatARuleRefuses) {
+  Reading yaml("a: [0.5, -0.5]\nb: [1, 2, 3, 4, 5]\nc: [[1], 2]\nd: 3\n");
+  for (const char* key : {"a", "b", "c", "d"}) {
+    yaml->problem(key, "[first, last]");
+  }
+  EXPECT_THAT(yaml.messages(), ElementsAre("lab.yaml:1:4: a: expected [first, last], found a list of 2, [0.5, -0.5]",
+                                           "lab.yaml:2:4: b: expected [first, last], found a list of 5",
+                                           "lab.yaml:3:4: c: expected [first, last], found a list of 2",
+                                           "lab.yaml:4:4: d: expected [first, last], found \"3\""));
+}
+
 TEST(YamlReader, SuggestsTheNearestKey) {
   Reading yaml(
       "array: {rosw: 3, pitch_x: 1}\nholography:\n  stand_off_m: 0.1\n  rows: 4\n  qwertyuiop: 1\nstandoff: 1\n");

@@ -47,18 +47,38 @@ TEST(Geometry, PositionsOnAGridInAnyOrderGiveItsSizesAndTheChannels) {
   }
 }
 
-TEST(Geometry, TheCentreOfAGridIsItsOrigin) {
-  std::vector<MicrophonePosition> positions_m = test::positions_in_order(kGrid, test::shuffled(kGrid.channels(), 3));
+/// The same array somewhere else.
+std::vector<MicrophonePosition> moved(std::vector<MicrophonePosition> positions_m, const MicrophonePosition& by_m) {
   for (MicrophonePosition& one : positions_m) {
-    one.x_m += 1.5;
-    one.y_m -= 0.25;
+    one = {one.x_m + by_m.x_m, one.y_m + by_m.y_m, one.z_m + by_m.z_m};
   }
-  const ArrayGeometry found = geometry_of(positions_m);
-  ASSERT_TRUE(found.is_grid());
-  EXPECT_NEAR(found.placement->centre_m.x_m, 1.5, 1e-12);
-  EXPECT_NEAR(found.placement->centre_m.y_m, -0.25, 1e-12);
-  EXPECT_NEAR(found.position_m(0).x_m, -0.09, 1e-12);
-  EXPECT_NEAR(found.position_m(0).y_m, -0.04, 1e-12);
+  return positions_m;
+}
+
+// One rule for all arrays: wherever a file has them, their mean is the origin.
+TEST(Geometry, TheMeanOfAllPlacesIsTheOriginOfAnyArray) {
+  for (const MicrophonePosition& by_m : {MicrophonePosition{1.5, -0.25, 0.0}, MicrophonePosition{0.3, 0.2, 1.2},
+                                         MicrophonePosition{0.0, 0.0, 0.001}, MicrophonePosition{0.0, 0.0, -0.5}}) {
+    for (const std::vector<MicrophonePosition>& there_m :
+         {test::positions_in_order(kGrid, test::shuffled(kGrid.channels(), 3)), test::sunflower(33, 0.2)}) {
+      const ArrayGeometry expected = geometry_of(there_m);
+      const ArrayGeometry found = geometry_of(moved(there_m, by_m));
+      ASSERT_EQ(found.is_grid(), expected.is_grid()) << by_m.z_m;
+      EXPECT_NEAR(found.placement->centre_m.x_m, by_m.x_m, 1e-12);
+      EXPECT_NEAR(found.placement->centre_m.y_m, by_m.y_m, 1e-12);
+      EXPECT_NEAR(found.placement->centre_m.z_m, by_m.z_m, 1e-12);
+      EXPECT_EQ(found.placement->channel_of_input, expected.placement->channel_of_input);
+      for (int channel = 0; channel < found.channels(); ++channel) {
+        EXPECT_NEAR(found.position_m(channel).x_m, expected.position_m(channel).x_m, 1e-12);
+        EXPECT_NEAR(found.position_m(channel).y_m, expected.position_m(channel).y_m, 1e-12);
+        EXPECT_NEAR(found.position_m(channel).z_m, expected.position_m(channel).z_m, 1e-12);
+      }
+    }
+  }
+  EXPECT_EQ(text_of_origin(geometry_of(test::sunflower(33, 0.2))), "");
+  EXPECT_EQ(text_of_origin(kGrid), "");
+  EXPECT_EQ(text_of_origin(geometry_of(moved(test::sunflower(33, 0.2), {0.3, 0.2, 1.2}))),
+            "array centred at x 0.3 m, y 0.2 m, z 1.2 m of the given positions, which is the images' origin");
 }
 
 TEST(Geometry, GridsInOrderOfASingleLineOrMicrophoneAreGrids) {
@@ -101,9 +121,8 @@ TEST(Geometry, AnythingElseIsIrregularAndKeepsItsPlaces) {
     EXPECT_FALSE(found.is_grid());
     EXPECT_FALSE(found.is_reordered());
     ASSERT_EQ(found.channels(), static_cast<int>(positions_m.size()));
-    for (int i = 0; i < found.channels(); ++i) {
-      EXPECT_EQ(found.position_m(i), positions_m[static_cast<std::size_t>(i)]);
-    }
+    EXPECT_EQ(found.placement->positions_m, positions_m);
+    EXPECT_EQ(irregular_geometry_of(positions_m).position_m(3), positions_m[3]) << "around their own origin";
   }
   EXPECT_NEAR(geometry_of(cases[3]).pitch_x_m, 0.02, 1e-12) << "the largest distance to a nearest neighbour";
   EXPECT_NEAR(geometry_of(cases.back()).pitch_x_m, 0.01, 1e-12);

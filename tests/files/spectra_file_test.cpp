@@ -78,7 +78,7 @@ TEST(Spectra, OfAnIrregularArrayHaveATruthOnTheGridOfItsImages) {
   const TempFolder folder;
   const std::string path = folder / "spectra.h5";
   SpectraFile file;
-  file.measurement.geometry = irregular_geometry_of({{0.0, 0.0, 0.0}, {0.11, 0.02, 0.01}, {0.03, 0.07, -0.01}});
+  file.measurement.geometry = geometry_of({{0.0, 0.0, 0.0}, {0.11, 0.02, 0.01}, {0.03, 0.07, -0.01}});
   file.measurement.standoff_m = 0.03;
   file.frames = 1;
   file.frequencies_hz = {500.0};

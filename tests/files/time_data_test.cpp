@@ -46,6 +46,34 @@ TEST(TimeData, OtherWidthsAreUnderstood) {
   EXPECT_TRUE(std::isnan(found[1]));
 }
 
+// array.channels: any of them in any order, in pieces of any length.
+TEST(TimeData, OfSomeChannelsHasThoseInTheirOrder) {
+  const TempFolder folder;
+  constexpr int kThere = 5;
+  std::vector<float> all;
+  for (int i = 0; i < 300'000 * kThere; ++i) {
+    all.push_back(static_cast<float>(i));
+  }
+  write_time_data(folder / "time.h5", 48000.0, kThere, all);
+  const TimeDataReader reader(folder / "time.h5", {3, 0});
+  EXPECT_EQ(reader.channels(), 2);
+  std::vector<float> values(2U * 299'998);
+  reader.read(1, values);
+  for (std::size_t i = 0; i < values.size(); i += 2) {
+    ASSERT_EQ(values[i], all[(1 + i / 2) * kThere + 3]);
+    ASSERT_EQ(values[i + 1], all[(1 + i / 2) * kThere]);
+  }
+  EXPECT_THAT(error_of([&] { reader.read(299'999, values); }), HasSubstr("300000 samples of 2 channels"));
+  EXPECT_THAT(error_of([&] {
+                const TimeDataReader bad(folder / "time.h5", {1, 5});
+              }),
+              HasSubstr("array.channels: expected channels from 0 to 4"));
+  EXPECT_THAT(error_of([&] {
+                const TimeDataReader bad(folder / "time.h5", {1, 2, 1});
+              }),
+              HasSubstr("each once, found 1 twice"));
+}
+
 TEST(TimeData, IllFilesAreRefused) {
   const TempFolder folder;
   write_time_data(folder / "good.h5", 48000.0, 2, kValues);
@@ -59,6 +87,9 @@ TEST(TimeData, IllFilesAreRefused) {
       folder / "good.h5",
       {{"integers", put(H5T_NATIVE_INT16, {3, 2}), {"/time_data: found int16, expected float32"}},
        {"rank", put(H5T_NATIVE_FLOAT, {6}), {"/time_data: found rank 1 (6,), expected rank 2 [samples, channels]"}},
+       {"transposed",
+        put(H5T_NATIVE_FLOAT, {16, 5000}),
+        {"/time_data: found 16 samples of 5000 channels, expected [sample, channel]", "transposed"}},
        {"no samples", put(H5T_NATIVE_FLOAT, {0, 2}), {"/time_data: found (0, 2), that is 0 samples"}},
        {"absurd", put(H5T_NATIVE_FLOAT, {hsize_t{1} << 40U, 1U << 20U}), {"/time_data", "no more than a file of"}},
        {"no rate",

@@ -208,6 +208,8 @@ TEST(FarGrid, WhatCannotBeIsRefusedBeforeAnythingIsAllocated) {
   expect_refusal({"grid.distnace_m=1"}, "did you mean processors.far.grid.distance_m");
   EXPECT_EQ(message_of({"grid.kind=angles", "grid.distance_m=inf"}), "");
   EXPECT_EQ(message_of({"grid.kind=angles", "grid.distance_m=[inf]"}), "");
+  EXPECT_EQ(message_of({"grid.kind=angles", "grid.distance_m=.inf"}), "");
+  EXPECT_EQ(message_of({"grid.kind=angles", "grid.distance_m=[.inf]"}), "");
   try {
     (void)load_settings("", {"processors.far.kind=beamform", "processors.far.every_hops=4", "device.batch=8",
                              "processors.far.average.kind=linear"});

@@ -131,7 +131,7 @@ TEST(SimulateTimeData, RefusesWhatTheRateCannotHold) {
 TEST(SimulateSpectra, OfMicrophonesAtAnyPlacesHoldTheFieldThere) {
   const TemporaryFolder folder;
   Scene scene;
-  scene.measurement.geometry = irregular_geometry_of({{0.0, 0.0, 0.0}, {0.11, 0.02, 0.01}, {0.03, 0.07, -0.01}});
+  scene.measurement.geometry = geometry_of({{0.0, 0.0, 0.0}, {0.11, 0.02, 0.01}, {0.03, 0.07, -0.01}});
   scene.tones = {{1000.0, Monopole{{0.02, 0.01, -0.05}, 1e-4, false}}};
   (void)simulate_spectra(scene, folder / "s.h5");
   const SpectraFile file = read_spectra(folder / "s.h5");

@@ -34,13 +34,23 @@ inline std::vector<MicrophonePosition> positions_in_order(const ArrayGeometry& g
   return positions_m;
 }
 
-/// A sunflower of that radius, its microphones up to 1 cm before and behind the array's plane.
+/// A sunflower of that radius, its microphones up to 1 cm before and behind the array's plane, around their mean.
 inline std::vector<MicrophonePosition> sunflower(int microphones, double radius_m) {
   std::vector<MicrophonePosition> positions_m;
   for (int n = 0; n < microphones; ++n) {
     const double radius = radius_m * std::sqrt((n + 0.5) / microphones);
     const double angle = n * std::numbers::pi * (3.0 - std::sqrt(5.0));
     positions_m.push_back({radius * std::cos(angle), radius * std::sin(angle), 0.01 * std::sin(1.7 * n)});
+  }
+  for (double MicrophonePosition::*axis :
+       {&MicrophonePosition::x_m, &MicrophonePosition::y_m, &MicrophonePosition::z_m}) {
+    double mean_m = 0.0;
+    for (const MicrophonePosition& one : positions_m) {
+      mean_m += one.*axis / microphones;
+    }
+    for (MicrophonePosition& one : positions_m) {
+      one.*axis -= mean_m;
+    }
   }
   return positions_m;
 }

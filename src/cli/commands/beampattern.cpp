@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <span>
@@ -11,6 +10,7 @@
 #include "cli/picture_options.hpp"
 #include "cli/progress.hpp"
 #include "config/config.hpp"
+#include "core/place_text.hpp"
 #include "files/array_files_on_disk.hpp"
 #include "nearfield/error.hpp"
 #include "processors/beamform/beam_pattern.hpp"
@@ -60,7 +60,7 @@ std::vector<double> parse_source(const std::string& text) {
   const char* const end = at + text.size();
   bool is_good = true;
   while (is_good && values.size() < 4) {
-    const auto [next, error] = std::from_chars(at, end, values.emplace_back());
+    const auto [next, error] = number_from(at, end, values.emplace_back());
     is_good = error == std::errc();
     if (next == end) {
       break;

@@ -10,6 +10,7 @@
 #include "cli/paths.hpp"
 #include "cli/progress.hpp"
 #include "config/config.hpp"
+#include "engine/sample_input.hpp"
 #include "pipeline/input.hpp"
 
 namespace nearfield::cli {
@@ -28,17 +29,18 @@ void run(EncodeArguments& arguments) {
   require_own_output(arguments.output, {arguments.input, arguments.config});
   Settings settings = load_settings(arguments.config, arguments.overrides);
   EncodeOptions& options = arguments.options;
-  const std::optional<BareInput> bare = bare_input(arguments.input);
+  const std::optional<BareInput> bare = bare_input(arguments.input, settings.array.channels);
   if (bare) {
     std::vector<MicrophonePosition> positions_m = positions_beside(settings, bare->positions, arguments.input);
     settings = with_positions(std::move(settings), positions_m, arguments.input);
-    require_geometry(settings, arguments.input, bare->channels);
+    require_channels(settings, bare->channels, arguments.input);
   }
   const bool states_pascal = !bare || bare->states_pascal;
   options.pascal_per_unit = options.pascal_per_unit
                                 ? pascal_per_unit_for(options.pascal_per_unit, arguments.input, states_pascal)
                                 : pascal_per_unit_for(settings, arguments.input, states_pascal);
   options.order = arguments.order == 4 ? SigmaDeltaOrder::kFourth : SigmaDeltaOrder::kSecond;
+  options.channels = settings.array.channels;
   options.geometry = settings.array.geometry;
   options.clock_hz = settings.array.clock_hz;
   options.standoff_m = settings.holography.standoff_m;

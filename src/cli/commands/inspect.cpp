@@ -31,6 +31,7 @@ struct InspectArguments {
 struct Judgement {
   std::optional<MicrophoneInspection> found;
   std::string reason;
+  std::optional<ArrayGeometry> geometry = {};
 };
 
 bool has_microphones(FileKind kind) {
@@ -62,14 +63,29 @@ Judgement judge(const InspectArguments& arguments) {
     return {.found = std::nullopt, .reason = error.what()};  // what a recording carries cannot be used here
   }
   choose_device(settings.device, arguments.device);
+  Judgement judgement;
   try {
-    return {.found = inspect_microphones(arguments.path, settings), .reason = {}};
+    judgement.geometry = geometry_of_recording(arguments.path, settings);
+    judgement.found = inspect_microphones(arguments.path, settings);
   } catch (const Error& error) {  // too short, a recording of images, no device: the rest is worth printing
-    return {.found = std::nullopt, .reason = error.what()};
+    judgement.reason = error.what();
+  }
+  return judgement;
+}
+
+/// What is said of where the microphones stand, whether the file says it or the settings do.
+void add_places(std::vector<FileFact>& facts, const std::optional<ArrayGeometry>& found) {
+  const ArrayGeometry geometry = found.value_or(ArrayGeometry());
+  if (const std::string origin = text_of_origin(geometry); !origin.empty()) {
+    facts.push_back({"origin", origin});
+  }
+  for (const std::string& doubt : doubts_of(geometry)) {
+    facts.push_back({"doubt", doubt});
   }
 }
 
 void add_facts(std::vector<FileFact>& facts, const Judgement& judgement) {
+  add_places(facts, judgement.geometry);
   if (!judgement.found) {
     facts.push_back({"microphones", "not judged: " + judgement.reason});
     return;

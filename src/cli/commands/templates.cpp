@@ -2,7 +2,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <sstream>
@@ -11,6 +10,7 @@
 #include "cli/paths.hpp"
 #include "config/config.hpp"
 #include "config/device_choice.hpp"
+#include "core/place_text.hpp"
 #include "files/array_files_on_disk.hpp"
 #include "files/templates_file.hpp"
 #include "nearfield/error.hpp"
@@ -42,7 +42,7 @@ std::vector<std::array<double, 3>> parse_places(const std::string& text) {
     bool is_good = true;
     for (std::size_t i = 0; i < place.size() && is_good; ++i) {
       is_good = i == 0 || (at != end && *at++ == ',');
-      const auto [next, error] = std::from_chars(at, end, place.at(i));
+      const auto [next, error] = number_from(at, end, place.at(i));
       is_good = is_good && error == std::errc() && std::isfinite(place.at(i));
       at = next;
     }

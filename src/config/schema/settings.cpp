@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <string_view>
 
 #include "config/schema/sections.hpp"
 #include "config/schema/subset.hpp"
@@ -8,6 +11,41 @@ namespace nearfield::schema {
 namespace {
 
 constexpr int kMostDevices = 1024;
+/// WAV files have no more.
+constexpr int kMostChannels = 65535;
+
+/// The file's column that a name such as "-z" says, from 1; 0 where it says none.
+int column_of(const std::string& name) {
+  const bool is_negative = name.starts_with('-');
+  const std::string letter = name.substr(is_negative || name.starts_with('+') ? 1 : 0);
+  const std::size_t at = letter.size() == 1 ? std::string_view("xyz").find(letter) : std::string_view::npos;
+  return at == std::string_view::npos ? 0 : static_cast<int>(at + 1) * (is_negative ? -1 : 1);
+}
+
+std::optional<AxesOfFile> read_axes(YamlMap& map, const std::string& key) {
+  const std::optional<std::vector<std::string>> names = map.texts(key);
+  if (!names) {
+    return std::nullopt;
+  }
+  std::vector<int> columns;
+  std::transform(names->begin(), names->end(), std::back_inserter(columns), column_of);
+  std::vector<int> each = columns;
+  std::transform(each.begin(), each.end(), each.begin(), [](int column) { return std::abs(column); });
+  std::sort(each.begin(), each.end());
+  if (each != std::vector<int>{1, 2, 3}) {
+    map.problem(key, "x, y and z, each once, with or without -, such as [x, -z, -y]");
+    return std::nullopt;
+  }
+  return AxesOfFile{.x = columns[0], .y = columns[1], .z = columns[2]};
+}
+
+Form<AxesOfFile> axes_of_file() {
+  Form<AxesOfFile> form;
+  form.facts = {.type = "list of texts", .range = "x, y and z, each once, with or without -"};
+  form.read = [](YamlMap& map, const std::string& key, const std::filesystem::path&) { return read_axes(map, key); };
+  form.write = [](const AxesOfFile& axes) { return text_of(axes); };
+  return form;
+}
 constexpr int kMostBatch = 1024;
 
 void describe(Section& section, HealthSettings& health) {
@@ -26,6 +64,14 @@ void describe(Section& section, ArraySettings& array) {
               "a file of where the microphone of each channel stands, CSV of x_m,y_m,z_m or Acoular's XML "
               "(docs/microphones.md); a relative path counts from the configuration's folder",
               Effect::kRestart);
+  section.add(
+      "axes", array.axes,
+      or_none(axes_of_file(), "[x, y, z], and [x, y, -z] of Acoular's XML, whose z points to the sources"),
+      "what that file, or positions in the input, call the axes of images: x to the right and y down, seen from "
+      "the back of the array, and z away from the sources (docs/axes.md)",
+      Effect::kRestart);
+  section.add("channels", array.channels, integers(0, kMostChannels),
+              "which channels of an input of samples are the microphones, in their order; []: all", Effect::kRestart);
   // Irregular positions have none of these, and those of an input in another order are not told by them.
   if (geometry.is_grid() && !(geometry.is_reordered() && array.positions_path.empty())) {
     section.add("rows", geometry.rows, integer(1, kMaxSide), "microphones in a column of the array", Effect::kRestart);

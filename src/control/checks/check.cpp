@@ -18,10 +18,10 @@ struct Look {
 };
 
 /// In the order in which findings are printed.
-constexpr std::array kLooks = {Look{"sockets", look_at_sockets}, Look{"stale_sockets", look_at_stale_sockets},
-                               Look{"ports", look_at_ports},     Look{"socket_buffers", look_at_socket_buffers},
-                               Look{"files", look_at_files},     Look{"recordings", look_at_recordings},
-                               Look{"limits", look_at_limits}};
+constexpr std::array kLooks = {Look{"sockets", look_at_sockets},       Look{"stale_sockets", look_at_stale_sockets},
+                               Look{"ports", look_at_ports},           Look{"socket_buffers", look_at_socket_buffers},
+                               Look{"files", look_at_files},           Look{"array", look_at_array},
+                               Look{"recordings", look_at_recordings}, Look{"limits", look_at_limits}};
 
 }  // namespace
 

@@ -236,6 +236,16 @@ void look_at_files(CheckUp& up) {
   look_at_journal(daemon.log.target, up);
 }
 
+void look_at_array(CheckUp& up) {
+  const ArrayGeometry& geometry = up.settings.array.geometry;
+  if (const std::string origin = text_of_origin(geometry); !origin.empty()) {
+    up.note(fmt::format("array.positions: {}", origin));
+  }
+  for (const std::string& doubt : doubts_of(geometry)) {
+    up.note(fmt::format("array: {}", doubt));
+  }
+}
+
 void look_at_recordings(CheckUp& up) {
   const DaemonSettings::Recording& recording = up.settings.daemon.recording;
   if (recording.directory.empty()) {

@@ -27,6 +27,7 @@ struct CheckUp {
   }
 };
 
+void look_at_array(CheckUp& up);
 void look_at_sockets(CheckUp& up);
 void look_at_stale_sockets(CheckUp& up);
 void look_at_ports(CheckUp& up);

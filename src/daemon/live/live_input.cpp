@@ -37,7 +37,7 @@ void describe_samples(const Settings& settings, LiveInput& input) {
     input.element_rate_hz = settings.array.clock_hz / settings.front_end.decimation;
     return;
   }
-  const TimeDataReader reader(settings.daemon.source.path);
+  const TimeDataReader reader(settings.daemon.source.path, settings.array.channels);
   input.element_rate_hz = reader.sample_rate_hz();
   input.positions_m = positions_beside(settings, reader.positions(), settings.daemon.source.path);
 }
@@ -49,6 +49,7 @@ SourceSettings source_settings(const Settings& settings) {
   SourceSettings out;
   out.source = source;
   out.pascal_per_unit = settings.array.pascal_per_unit;
+  out.channels = settings.array.channels;
   const bool is_bare =
       source.kind == DaemonSettings::SourceKind::kUdp || source.kind == DaemonSettings::SourceKind::kPipe;
   const bool is_samples = is_bare && source.payload == DaemonSettings::Payload::kSamples;

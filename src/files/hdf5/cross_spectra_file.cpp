@@ -9,7 +9,7 @@ constexpr const char* kMatrices = "/csm";
 
 std::size_t channels_of(const CrossSpectraInfo& info) { return static_cast<std::size_t>(info.geometry.channels()); }
 
-/// [x, y, z][channel]
+/// [x, y, z][channel], as Acoular has it: z from the array to the sources, against that of images.
 std::vector<double> positions_of(const ArrayGeometry& geometry) {
   const auto channels = static_cast<std::size_t>(geometry.channels());
   std::vector<double> positions(3 * channels);
@@ -17,7 +17,7 @@ std::vector<double> positions_of(const ArrayGeometry& geometry) {
     const MicrophonePosition at = geometry.position_m(static_cast<int>(channel));
     positions[channel] = at.x_m;
     positions[channels + channel] = at.y_m;
-    positions[2 * channels + channel] = at.z_m;
+    positions[2 * channels + channel] = 0.0 - at.z_m;
   }
   return positions;
 }
@@ -51,7 +51,7 @@ struct CrossSpectraWriter::State {
     write_list(file, "/frequencies_hz", info.frequencies_hz);
     const h5::Shape positions = {3, channels_of(info)};
     file.write("/positions_m", positions, positions_of(info.geometry));
-    write_words(file, "/positions_m", "m", "x, y and z of the microphone");
+    write_words(file, "/positions_m", "m", "x, y and z of the microphone, z towards the sources");
     name_axes(file, "/positions_m", positions, {"/component", "/channel"});
     matrices = file.create<std::complex<float>>(
         kMatrices, {info.frequencies_hz.size(), channels_of(info), channels_of(info)}, h5::Storage::kInPlace);

@@ -18,6 +18,10 @@ int read_channels(const h5::InputFile& file, const h5::InputDataset& data) {
   if (channels > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
     throw file.wrong(kTimeData, fmt::format("{} channels", channels), "fewer");
   }
+  if (channels > data.shape().front() && channels > static_cast<std::uint64_t>(kMaxMicrophones)) {
+    throw file.wrong(kTimeData, fmt::format("{} samples of {} channels", data.shape().front(), channels),
+                     "[sample, channel]; the dataset seems to be transposed, [channel, sample]");
+  }
   return static_cast<int>(channels);
 }
 

@@ -64,7 +64,8 @@ Format format_of(const std::filesystem::path& path);
 /// Of a WAV file: of a kind that open_wav() refuses, such as mu-law. Throws NoInputError or DataError.
 bool has_unknown_samples(const std::filesystem::path& path);
 std::unique_ptr<Input> open_wav(const std::filesystem::path& path);
-std::unique_ptr<Input> open_universal(const std::filesystem::path& path);
+/// Of these channels alone, where there are some: functions of another kind may stand beside those of microphones.
+std::unique_ptr<Input> open_universal(const std::filesystem::path& path, const std::vector<int>& channels);
 std::unique_ptr<Input> open_matlab5(const std::filesystem::path& path);
 std::unique_ptr<Input> open_matlab73(const std::filesystem::path& path);
 /// Acoular's HDF5.

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "files/files.hpp"
 #include "files/pressure_units.hpp"
 #include "files/time_data/time_data_input.hpp"
 #include "files/time_data/universal_records.hpp"
@@ -58,10 +59,13 @@ std::optional<double> pascal_per_unit_of(const Function& function, std::optional
 /// Of the functions' nodes; empty where they share one, or where one has no place.
 std::vector<MicrophonePosition> positions_of(const std::vector<Function>& functions,
                                              const std::map<std::int64_t, MicrophonePosition>& nodes) {
+  if (functions.size() > 1 && functions.front().node == functions.back().node) {
+    return {};
+  }
   std::vector<MicrophonePosition> positions_m;
   for (const Function& function : functions) {
     const auto found = nodes.find(function.node);
-    if (found == nodes.end() || (functions.size() > 1 && functions.front().node == functions.back().node)) {
+    if (found == nodes.end()) {
       return {};
     }
     positions_m.push_back(found->second);
@@ -71,16 +75,22 @@ std::vector<MicrophonePosition> positions_of(const std::vector<Function>& functi
 
 class UniversalFile : public ChannelMajorInput {
  public:
-  explicit UniversalFile(const std::filesystem::path& path) : file_(path) {
+  UniversalFile(const std::filesystem::path& path, const std::vector<int>& channels) : file_(path) {
     UniversalRecords records = read_universal_records(file_);
     functions_ = std::move(records.functions);
     if (functions_.empty()) {
       throw file_.wrong("datasets", "none of number 58", "a function 58 or 58b for each microphone");
     }
+    if (!channels.empty()) {
+      order_by_nodes();
+      choose(ChannelChoice(channels, static_cast<int>(functions_.size()), path.string()));
+    }
     for (const Function& function : functions_) {
       require_like_the_first(function);
     }
-    order_by_nodes();
+    if (channels.empty()) {
+      order_by_nodes();
+    }
     const Function& first = functions_.front();
     description_ = {.format = fmt::format("universal file, datasets {}", first.data.is_binary ? "58b" : "58"),
                     .sample_rate_hz = rate_of(first.spacing * seconds_per_unit(first.abscissa_unit).value()),
@@ -126,9 +136,18 @@ class UniversalFile : public ChannelMajorInput {
       throw file_.wrong(function.place, axis(function), axis(first) + ", as the first function has");
     }
     if (function.unit != first.unit || function.ordinate_kind != first.ordinate_kind) {
-      throw file_.wrong(function.place, fmt::format("the unit \"{}\"", function.unit),
-                        fmt::format("\"{}\", as the first function has", first.unit));
+      throw file_.wrong(
+          function.place, fmt::format("the unit \"{}\"", function.unit),
+          fmt::format("\"{}\", as the first function has, or array.channels without this one", first.unit));
     }
+  }
+  /// What is left out may have another unit, rate or length: a tachometer's, say.
+  void choose(const ChannelChoice& choice) {
+    std::vector<Function> chosen;
+    for (const int channel : choice.channels()) {
+      chosen.push_back(std::move(functions_[static_cast<std::size_t>(channel)]));
+    }
+    functions_ = std::move(chosen);
   }
   /// Ascending, where each function has a node of its own; in their order, where none has.
   void order_by_nodes() {
@@ -191,8 +210,8 @@ class UniversalFile : public ChannelMajorInput {
 
 }  // namespace
 
-std::unique_ptr<Input> open_universal(const std::filesystem::path& path) {
-  return std::make_unique<UniversalFile>(path);
+std::unique_ptr<Input> open_universal(const std::filesystem::path& path, const std::vector<int>& channels) {
+  return std::make_unique<UniversalFile>(path, channels);
 }
 
 }  // namespace nearfield::time_data

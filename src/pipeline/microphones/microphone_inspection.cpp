@@ -190,6 +190,12 @@ Spectra part_of(const Spectra& values, const std::vector<std::size_t>& chosen, s
 
 }  // namespace
 
+ArrayGeometry geometry_of_recording(const std::filesystem::path& path, const Settings& settings) {
+  Settings quick = listening(settings);
+  quick.front_end.frequencies_hz = Settings().front_end.frequencies_hz;
+  return open_recording(path, quick)->plan().settings.array.geometry;
+}
+
 MicrophoneInspection inspect_microphones(const std::filesystem::path& path, const Settings& settings) {
   const std::unique_ptr<Recording> recording = open_to_listen(path, settings);
   Listener listener(*recording);

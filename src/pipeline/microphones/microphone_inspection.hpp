@@ -22,4 +22,7 @@ struct MicrophoneInspection {
 /// DeviceError, and DataError where there are fewer than 16 whole windows or fewer than 6 microphones a side.
 MicrophoneInspection inspect_microphones(const std::filesystem::path& path, const Settings& settings);
 
+/// Where the microphones of a recording stand, by itself or these settings. Throws what open_recording() does.
+ArrayGeometry geometry_of_recording(const std::filesystem::path& path, const Settings& settings);
+
 }  // namespace nearfield

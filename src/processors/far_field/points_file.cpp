@@ -2,10 +2,10 @@
 
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 
+#include "core/place_text.hpp"
 #include "nearfield/error.hpp"
 #include "processors/far_field/grid.hpp"
 
@@ -45,7 +45,7 @@ bool parse(const std::string& content, std::array<double, kComponents>& point) {
     if (i > 0 && (at == end || *at++ != ',')) {
       return false;
     }
-    const auto [next, error] = std::from_chars(at, end, point[i]);
+    const auto [next, error] = number_from(at, end, point[i]);
     if (error != std::errc() || !is_place(point[i])) {
       return false;
     }
@@ -63,7 +63,7 @@ std::vector<double> read_csv(const std::string& path, std::size_t most, const st
   std::string line;
   for (std::size_t number = 1; std::getline(file, line); ++number) {
     const std::string content = content_of(line);
-    if (content.empty() || (values.empty() && content == "x_m,y_m,z_m")) {
+    if (content.empty() || (values.empty() && is_heading_of_places(content))) {
       continue;
     }
     std::array<double, kComponents> point{};

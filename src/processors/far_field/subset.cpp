@@ -116,8 +116,6 @@ ArrayGeometry geometry_of_part(const ArrayGeometry& whole, const std::vector<int
   return is_exact ? part.in_channel_order() : irregular_geometry_of(std::move(positions_m));
 }
 
-double neighbour_distance_m(const ArrayGeometry& geometry) { return std::max(geometry.pitch_x_m, geometry.pitch_y_m); }
-
 }  // namespace
 
 std::vector<int> chosen_channels(const SubsetSettings& subset, const ArrayPlan& array, const std::string& key) {
@@ -194,17 +192,21 @@ Remarks remarks_of(const ProcessorPlan& plan, const std::optional<SubsetSettings
     remarks.notes.push_back(fmt::format("{}: uses {} of {} microphones: {}", name, of.channels.size(),
                                         plan.array.geometry.channels(), fmt::join(of.channels, ", ")));
   }
-  const double apart_m = neighbour_distance_m(of.plan.array.geometry);
+  const ArrayGeometry& geometry = of.plan.array.geometry;
+  const double alias = of.plan.array.alias_wavenumber();
+  const double apart_m = std::numbers::pi / alias;  // of a grid the larger pitch
   const double highest_hz =
       plan.frequencies_hz.empty() ? 0.0 : *std::max_element(plan.frequencies_hz.begin(), plan.frequencies_hz.end());
   const double wavelength_m = plan.array.medium.sound_speed_m_s / highest_hz;
   if (wavelength_m < 2.0 * apart_m) {
     const double sine = std::clamp(wavelength_m / apart_m - 1.0, 0.0, 1.0);
-    remarks.warnings.push_back(
-        fmt::format("{}: its microphones are up to {:.4g} m from the nearest, more than half a wavelength above {:.4g} "
-                    "Hz: at {:.4g} Hz grating lobes appear from {:.0f} degrees on",
-                    name, apart_m, plan.array.medium.sound_speed_m_s / (2.0 * apart_m), highest_hz,
-                    std::asin(sine) * 180.0 / std::numbers::pi));
+    remarks.warnings.push_back(fmt::format(
+        "{}: its microphones are {}, more than half a wavelength above {:.4g} Hz: at {:.4g} Hz grating "
+        "lobes appear from {:.0f} degrees on",
+        name,
+        geometry.is_grid() ? fmt::format("up to {:.4g} m from the nearest", apart_m)
+                           : fmt::format("placed like those of a pitch of {:.4g} m", apart_m),
+        plan.array.medium.sound_speed_m_s / (2.0 * apart_m), highest_hz, std::asin(sine) * 180.0 / std::numbers::pi));
   }
   return remarks;
 }

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "core/place_text.hpp"
 #include "core/system/regular_file.hpp"
 #include "imaging/image_surface.hpp"
 #include "nearfield/error.hpp"
@@ -45,8 +45,10 @@ std::vector<std::string_view> surface_cells(std::string_view line) {
 }
 
 bool is_surface_heading(const std::vector<std::string_view>& cells) {
-  constexpr std::array<std::string_view, kPlaceNumbers> kHeading = {"x_m", "y_m", "z_m"};
-  return cells.size() >= kHeading.size() && std::equal(kHeading.begin(), kHeading.end(), cells.begin());
+  constexpr std::string_view kAxes = "xyz";
+  return cells.size() >= kAxes.size() &&
+         std::equal(kAxes.begin(), kAxes.end(), cells.begin(),
+                    [](char axis, std::string_view cell) { return names_place(cell, axis); });
 }
 
 /// Finite numbers, three or six.
@@ -57,7 +59,7 @@ std::optional<std::vector<double>> surface_numbers(const std::vector<std::string
   std::vector<double> numbers;
   for (const std::string_view cell : cells) {
     const char* const end = cell.data() + cell.size();
-    const auto [next, error] = std::from_chars(cell.data(), end, numbers.emplace_back());
+    const auto [next, error] = number_from(cell.data(), end, numbers.emplace_back());
     if (error != std::errc() || next != end || !std::isfinite(numbers.back())) {
       return std::nullopt;
     }

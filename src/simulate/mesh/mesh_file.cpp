@@ -3,13 +3,13 @@
 #include <array>
 #include <bit>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <optional>
 #include <sstream>
 
+#include "core/place_text.hpp"
 #include "nearfield/error.hpp"
 #include "simulate/mesh/mesh.hpp"
 
@@ -126,7 +126,7 @@ std::optional<std::vector<double>> numbers_of(const std::string& content) {
   const char* const end = at + content.size();
   while (true) {
     double number = 0.0;
-    const auto [next, error] = std::from_chars(at, end, number);
+    const auto [next, error] = number_from(at, end, number);
     if (error != std::errc() || !std::isfinite(number)) {
       return std::nullopt;
     }

@@ -73,14 +73,15 @@ Playback Playback::of(const std::filesystem::path& path, const TrackLoader& load
   return of_file(path, pascal_per_unit);
 }
 
-Playback Playback::of_file(const std::filesystem::path& path, std::optional<double> pascal_per_unit) {
+Playback Playback::of_file(const std::filesystem::path& path, std::optional<double> pascal_per_unit,
+                           const std::vector<int>& channels) {
   Playback playback;
   const FileKind kind = detect_file_kind(path);
   if (kind == FileKind::kCapture) {
     (void)pascal_per_unit_for(pascal_per_unit, path.string(), true);
     playback.open_capture(path);
   } else if (kind == FileKind::kTimeData) {
-    playback.open_time_data(path, pascal_per_unit);
+    playback.open_time_data(path, pascal_per_unit, channels);
   } else {
     throw DataError(
         fmt::format("{}: expected a capture or time data, found a file of {}", path.string(), name_of(kind)));
@@ -135,8 +136,9 @@ void Playback::open_capture(const std::filesystem::path& path) {
   rate_hz_ = capture_->sample_rate_hz;
 }
 
-void Playback::open_time_data(const std::filesystem::path& path, std::optional<double> pascal_per_unit) {
-  time_data_reader_.emplace(path);
+void Playback::open_time_data(const std::filesystem::path& path, std::optional<double> pascal_per_unit,
+                              const std::vector<int>& channels) {
+  time_data_reader_.emplace(path, channels);
   if (const std::optional<double> unit_pa =
           pascal_per_unit_for(pascal_per_unit, path.string(), time_data_reader_->states_pascal())) {
     time_data_reader_->set_pascal_per_unit(*unit_pa);

@@ -19,9 +19,10 @@ class Playback {
  public:
   static constexpr std::uint64_t kWholeBytes = std::uint64_t{1} << 29U;
 
-  /// A capture or time data, by its content. Throws NoInputError, DataError, and ConfigError unless the unit is given
-  /// for a file that does not say it, and for no other one.
-  static Playback of_file(const std::filesystem::path& path, std::optional<double> pascal_per_unit = {});
+  /// A capture or time data, by its content, of which `channels` are array.channels. Throws NoInputError, DataError,
+  /// and ConfigError unless the unit is given for a file that does not say it, and for no other one.
+  static Playback of_file(const std::filesystem::path& path, std::optional<double> pascal_per_unit = {},
+                          const std::vector<int>& channels = {});
   /// Renders a scene, see loop_bit_times(). Throws NoInputError, ConfigError or DataError.
   static Playback of_scene(const std::filesystem::path& path, const TrackLoader& load_track = {});
   /// A file, or a scene where the name ends in .yaml or .yml.
@@ -43,7 +44,8 @@ class Playback {
  private:
   Playback() = default;
   void open_capture(const std::filesystem::path& path);
-  void open_time_data(const std::filesystem::path& path, std::optional<double> pascal_per_unit);
+  void open_time_data(const std::filesystem::path& path, std::optional<double> pascal_per_unit,
+                      const std::vector<int>& channels);
   void hold_whole();
   void read_file(std::uint64_t first, std::span<std::uint32_t> words) const;
 

@@ -97,8 +97,8 @@ std::unique_ptr<Source> make_playback_source(const SourceSettings& settings) {
   if (scene) {
     require_scene_without_tracks(source.scene);
   }
-  Playback playback =
-      scene ? Playback::of_scene(source.scene) : Playback::of_file(source.path, settings.pascal_per_unit);
+  Playback playback = scene ? Playback::of_scene(source.scene)
+                            : Playback::of_file(source.path, settings.pascal_per_unit, settings.channels);
   RingSettings sizes = ring_settings(settings);
   sizes.kind = playback.kind();
   sizes.words_per_element = playback.words_per_element();

@@ -137,7 +137,7 @@ std::size_t append_frames(Recording& recording, Engine& engine, const std::vecto
       }
     }
     for (std::size_t i = 0; i < channels; ++i) {
-      result.left_out[i] += lacks_value[i] ? 1 : 0;
+      result.left_out[i] += lacks_value[i] ? 1U : 0U;
     }
     ++appended;
   }

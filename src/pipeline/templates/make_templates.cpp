@@ -161,7 +161,7 @@ void fill_gaps(std::vector<std::vector<Complex>>& snapshots, const std::vector<s
   std::vector<std::size_t> finite(given.front().size(), 0);
   for (const std::vector<Complex>& snapshot : given) {
     for (std::size_t m = 0; m < snapshot.size(); ++m) {
-      finite[m] += is_finite(snapshot[m]) ? 1 : 0;
+      finite[m] += is_finite(snapshot[m]) ? 1U : 0U;
     }
   }
   for (int round = 0; round < kRounds; ++round) {

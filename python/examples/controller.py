@@ -1,6 +1,8 @@
 """A controller on the host of a running nearfieldd: it acts on each frame that is whole and young, and whose error is known and small.
 
     controller.py [SOCKET [FRAMES [MOST_ERROR]]]
+
+SOCKET "" or none is that of a daemon without options; FRAMES 1000 and MOST_ERROR 0.3 by default.
 """
 
 import sys
@@ -12,6 +14,8 @@ import nearfield
 OLDEST_S = 5.0  # a machine's own limit is shorter
 FLAGS_THAT_FORBID = 4 | 16 | 32  # missing bits, microphones that are not finite, clipping
 
+if len(sys.argv) > 4 or any(argument.startswith("-") for argument in sys.argv[1:]):
+    sys.exit(__doc__)
 socket = sys.argv[1] if len(sys.argv) > 1 else None
 frames = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
 most_error = float(sys.argv[3]) if len(sys.argv) > 3 else 0.3  # expected relative error of an image

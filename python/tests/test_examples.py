@@ -105,5 +105,14 @@ def test_the_struck_plate_is_that_of_the_closed_form():
         np.testing.assert_allclose(row, known, atol=2e-4 * 0.06)
 
 
+@pytest.mark.parametrize(("name", "arguments"), [("recording_series", []), ("recording_series", ["--help"]), ("controller", ["--help"]),
+                                                 ("deflection_shape", ["many"]), ("own_recording", ["one.h5"]), ("impact_on_a_plate", ["--none"])])
+def test_wrong_arguments_are_answered_with_the_usage(name, arguments, tmp_path):
+    done = subprocess.run([sys.executable, EXAMPLES / f"{name}.py", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert f"{name}.py" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_every_example_is_tried():
     assert {path.stem for path in EXAMPLES.glob("*.py")} == {*EXPECTED, "controller", "recording_series"}

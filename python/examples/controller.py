@@ -6,6 +6,7 @@ SOCKET "" or none is that of a daemon without options; FRAMES 1000 and MOST_ERRO
 """
 
 import sys
+import time
 
 import numpy as np
 
@@ -16,6 +17,17 @@ FLAGS_THAT_FORBID = 4 | 16 | 32  # missing bits, microphones that are not finite
 
 if len(sys.argv) > 4 or any(argument.startswith("-") for argument in sys.argv[1:]):
     sys.exit(__doc__)
+
+
+def reopen(ring):
+    """Until the daemon is there again: it restarts within seconds."""
+    while True:
+        try:
+            return ring.reopen()
+        except nearfield.RingError:
+            time.sleep(0.02)
+
+
 socket = sys.argv[1] if len(sys.argv) > 1 else None
 frames = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
 most_error = float(sys.argv[3]) if len(sys.argv) > 3 else 0.3  # expected relative error of an image
@@ -25,7 +37,8 @@ with nearfield.Ring(socket, products=["images", "error_estimate"]) as ring:
         try:
             frame = ring.next(timeout_s=1.0)
         except nearfield.RingEnded:
-            ring.reopen()
+            print("no action")
+            reopen(ring)
             weights = None  # the layout may be another one
             continue
         if frame is None or frame.age_s > OLDEST_S or frame.flags & FLAGS_THAT_FORBID:

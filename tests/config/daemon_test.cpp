@@ -61,6 +61,7 @@ TEST(DaemonConfig, ReadsEveryKey) {
   DaemonSettings expected;
   expected.source = {DaemonSettings::SourceKind::kSimulate,
                      DaemonSettings::Payload::kSamples,
+                     {},
                      "[::]:7",
                      "lo",
                      "-",

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cl/device.hpp"
+#include "config/config.hpp"
 #include "daemon/daemon_support.hpp"
 #include "daemon/nearfieldd_process.hpp"
 #include "frontend/front_end.hpp"

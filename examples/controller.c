@@ -3,7 +3,9 @@
  *
  *   cc -O2 -Iinclude examples/controller.c src/ring/reader/nearfield_ring*.c -lm -o controller
  *   ./controller [SOCKET [FRAMES]]                      SOCKET: "" or none: where nearfieldd has it by default;
- *                                                       FRAMES: end after so many; 0 or none: run on */
+ *                                                       FRAMES: end after so many; 0 or none: run on
+ *
+ * It ends with 78 where the ring's images are no normal velocity: a controller acts on nothing else. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <nearfield_ring.h>
@@ -20,6 +22,7 @@ static const uint32_t kBadFlags = NF_FLAG_MISSING_BITS | NF_FLAG_CLIPPED | NF_FL
  * holography.filter.cutoff_rad_per_m: search and with imager sonah; where a measurement has shown by other means that
  * images are good enough, take this check out. */
 static const float kMostError = 0.3f;
+enum { kWrongUse = 64, kWrongRing = 78 }; /* exit codes, as sysexits.h has them */
 static const double kPi = 3.14159265358979323846;
 
 typedef struct Mode {
@@ -94,10 +97,25 @@ static void use(nf_ring* ring, const Mode* mode, const nf_frame* frame, uint64_t
   }
 }
 
+/* 0, or the exit code of a ring that this controller cannot use, also one that a new configuration has brought. */
+static int check(nf_ring* ring, Mode* mode) {
+  const char* const quantity = nf_ring_get_layout(ring)->quantity;
+  if (nf_ring_find_product(ring, "images") < 0) {
+    fprintf(stderr, "controller: expected a ring with images\n");
+    return kWrongRing;
+  }
+  if (strcmp(quantity, "normal_velocity") != 0) {
+    fprintf(stderr, "controller: expected holography.quantity: normal_velocity, found %s\n", quantity);
+    return kWrongRing;
+  }
+  return make_mode(nf_ring_get_layout(ring), mode) ? 0 : 1; /* sizes may be others than before */
+}
+
 static int run(nf_ring* ring, Mode* mode, unsigned long frames) {
   unsigned long used = 0;
-  if (!make_mode(nf_ring_get_layout(ring), mode)) {
-    return 1;
+  int code = check(ring, mode);
+  if (code != 0) {
+    return code;
   }
   while (frames == 0 || used < frames) {
     nf_frame frame;
@@ -108,8 +126,9 @@ static int run(nf_ring* ring, Mode* mode, unsigned long frames) {
       ++used;
     } else if (status == NF_RING_RETIRED || status == NF_RING_GONE) {
       reconnect(ring);
-      if (!make_mode(nf_ring_get_layout(ring), mode)) { /* sizes may be others */
-        return 1;
+      if ((code = check(ring, mode)) != 0) {
+        fall_back("the ring is another one");
+        return code;
       }
     } else {
       fall_back(nf_ring_status_text(status));
@@ -118,25 +137,33 @@ static int run(nf_ring* ring, Mode* mode, unsigned long frames) {
   return 0;
 }
 
+/* 0 where the arguments are right; else the exit code, after saying how to call it. */
+static int check_arguments(int argc, char** argv, unsigned long* frames) {
+  char* end = NULL;
+  *frames = argc > 2 ? strtoul(argv[2], &end, 10) : 0;
+  const int asks = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+  if (asks || argc > 3 || (argc > 1 && argv[1][0] == '-') || (argc > 2 && (*end != '\0' || argv[2][0] == '\0'))) {
+    fprintf(asks ? stdout : stderr, "usage: controller [SOCKET [FRAMES]]\n");
+    return asks ? -1 : kWrongUse;
+  }
+  return 0;
+}
+
 int main(int argc, char** argv) {
   setvbuf(stdout, NULL, _IOLBF, 0); /* into a pipe line by line too */
+  unsigned long frames = 0;
+  int code = check_arguments(argc, argv, &frames);
+  if (code != 0) {
+    return code < 0 ? 0 : code;
+  }
   nf_ring* ring;
-  const nf_ring_status status = nf_ring_open(argc > 1 && argv[1][0] != '\0' ? argv[1] : NULL, &ring);
+  const nf_ring_status status = nf_ring_open(argc > 1 ? argv[1] : NULL, &ring);
   if (status != NF_RING_OK) {
     fprintf(stderr, "controller: %s\n", nf_ring_status_text(status));
     return 1;
   }
-  if (nf_ring_find_product(ring, "images") < 0) {
-    fprintf(stderr, "controller: expected a ring with images\n");
-    nf_ring_close(ring);
-    return 1;
-  }
-  if (strcmp(nf_ring_get_layout(ring)->quantity, "normal_velocity") != 0) {
-    fprintf(stderr, "controller: expected holography.quantity: normal_velocity, found %s\n",
-            nf_ring_get_layout(ring)->quantity);
-  }
   Mode mode = {0, NULL};
-  const int code = run(ring, &mode, argc > 2 ? strtoul(argv[2], NULL, 10) : 0);
+  code = run(ring, &mode, frames);
   free(mode.shape);
   nf_ring_close(ring);
   return code;

@@ -54,7 +54,8 @@ enum {
   NF_FLAG_WAVENUMBER_ABOVE_NYQUIST = 64, /* the microphones are too far apart for a frequency */
   NF_FLAG_COMMON_TO_ALL = 128,           /* a source straight ahead may be what all channels share */
   NF_FLAG_LIMIT = 256,                   /* a limit of daemon.limits on these products is exceeded */
-  NF_FLAG_MEMORY_NOT_FULL = 512          /* some of the memory_hops before the frame were not computed */
+  NF_FLAG_MEMORY_NOT_FULL = 512,         /* some of the memory_hops before the frame were not computed */
+  NF_FLAG_DOUBTFUL_INPUT = 2048          /* rate, unit or kind of what comes cannot be what the settings say */
 };
 
 typedef struct nf_complex {
@@ -276,7 +277,7 @@ typedef struct nf_frame {
 } nf_frame;
 
 /* Connects, receives and checks the ring; waits at most a second for a server that hangs. *ring is NULL unless the
- * result is NF_RING_OK. `socket_path` NULL: the default, in $NEARFIELD_RUNTIME_DIR where that is set, else in
+ * result is NF_RING_OK. `socket_path` NULL or "": the default, in $NEARFIELD_RUNTIME_DIR where that is set, else in
  * $XDG_RUNTIME_DIR/nearfield where a daemon of the same user, not root, listens, else NF_RING_DEFAULT_SOCKET. Trusted
  * is a server of root, of this process's user, or of the user to whom the socket's folder belongs, if root or this
  * process's user own all folders above it and no other user may write them: /run/nearfield of a service. */

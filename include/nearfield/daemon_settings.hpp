@@ -33,6 +33,7 @@ struct DaemonSettings {
   struct Source {
     SourceKind kind = SourceKind::kUdp;
     Payload payload = Payload::kBits;              ///< udp and pipe; samples: front_end.decimation bit-times apart
+    std::optional<double> sample_rate_hz = {};     ///< udp and pipe: of samples; nothing: clock_hz / decimation
     std::string address = "127.0.0.1:7230";        ///< udp: HOST:PORT to listen at, or a multicast group
     std::string interface = {};                    ///< udp: the network interface of a multicast group; empty: any
     std::string path = {};                         ///< pipe: a named pipe, or "-" for stdin; file: a capture

@@ -26,6 +26,7 @@ enum FrameFlag : std::uint32_t {
   kFlagCommonToAll = 128,            ///< a source straight ahead may be what all channels share
   kFlagLimit = 256,                  ///< a limit of daemon.limits on these products is exceeded
   kFlagMemoryNotFull = 512,          ///< some of ResultHeader::memory_hops before the frame were not computed
+  kFlagDoubtfulInput = 2048,         ///< rate, unit or kind of what comes cannot be what the settings say
 };
 
 /// Words of a frame's status on the device: 0 = flags, 1 = microphones that are not finite, 2 and 3 spare.

@@ -15,6 +15,8 @@ import xarray as xr
 
 import nearfield
 
+if len(sys.argv) > 2 or not all(argument.isdecimal() for argument in sys.argv[1:]):
+    sys.exit(__doc__)
 FRAMES = int(sys.argv[1]) if len(sys.argv) > 1 else 256
 SIDE, PITCH_M, STANDOFF_M = 16, 0.03, 0.03
 RATE_HZ, WINDOW = 46875.0, 512

@@ -26,6 +26,8 @@ def compute_recording(standoff_m, tone_hz, rate_hz=48000.0, pitch_m=0.02):
     pathlib.Path("positions.xml").write_text('<MicArray name="own">\n' + "\n".join(lines) + "\n</MicArray>\n")
 
 
+if len(sys.argv) not in (1, 3, 5) or sys.argv[-1].startswith("--"):
+    sys.exit(__doc__)
 recording, positions = sys.argv[1:3] if len(sys.argv) > 2 else ("recording.h5", "positions.xml")
 standoff_m, tone_hz = map(float, sys.argv[3:5]) if len(sys.argv) > 4 else (0.03, 1500.0)
 if len(sys.argv) < 3:

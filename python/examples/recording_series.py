@@ -9,6 +9,8 @@ import matplotlib.pyplot as plt
 
 import nearfield
 
+if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+    sys.exit(__doc__)
 series = nearfield.open_recording(sys.argv[1])
 levels = series.images.isel(planes_m=0).nearfield.db().max(("y_m", "x_m"))
 print(f"{series.sizes['time']} frames, {float(levels.min()):.1f} to {float(levels.max()):.1f} dB")

@@ -74,6 +74,39 @@ def test_controller_acts_on_live_frames(live):
     assert run("controller", live, live / "frames.sock", "2", "0.01") == "no action\nno action\n"
 
 
+def test_controller_waits_for_a_daemon_that_restarts(tmp_path):
+    """A stand-in for the package: the ring ends once, and nobody listens to the first two who connect again."""
+    (tmp_path / "nearfield.py").write_text('''
+import types
+import numpy as np
+class RingError(Exception): pass
+class RingEnded(RingError): pass
+class Frame(types.SimpleNamespace):
+    def __getitem__(self, name):
+        return {"images": np.ones((1, 1, 2, 2)), "error_estimate": np.array([0.1])}[name]
+class Ring:
+    def __init__(self, socket, products):
+        self.turn, self.tries = 0, 0
+    def __enter__(self):
+        return self
+    def __exit__(self, *_):
+        pass
+    def next(self, timeout_s):
+        self.turn += 1
+        if self.turn == 2:
+            raise RingEnded
+        return Frame(sequence=self.turn, age_s=0.001, flags=0)
+    def reopen(self):
+        self.tries += 1
+        if self.tries < 3:
+            raise RingError("nothing listens at the socket")
+''')
+    done = subprocess.run([sys.executable, EXAMPLES / "controller.py", "", "3"], cwd=tmp_path, capture_output=True, text=True, check=False,
+                          env=os.environ | {"PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 0, done.stderr
+    assert [line.split(":")[0] for line in done.stdout.splitlines()] == ["frame 1", "no action", "frame 3"]
+
+
 def test_recording_series(live):
     control = ["ctl", "--socket", live / "control.sock"]
     nearfield.run(*control, "record", "start", "--images", "--name", "gallery")
@@ -103,6 +136,15 @@ def test_the_struck_plate_is_that_of_the_closed_form():
         known = kernel @ example.force_n(force_s) * step_s / (4 * np.pi * example.MASS_KG_M2)
         # The example has no frequencies above 24 kHz, where the pulse's spectrum is 1e-3 of its largest value; the largest velocity is 0.06 m/s.
         np.testing.assert_allclose(row, known, atol=2e-4 * 0.06)
+
+
+@pytest.mark.parametrize(("name", "arguments"), [("recording_series", []), ("recording_series", ["--help"]), ("controller", ["--help"]),
+                                                 ("deflection_shape", ["many"]), ("own_recording", ["one.h5"]), ("impact_on_a_plate", ["--none"])])
+def test_wrong_arguments_are_answered_with_the_usage(name, arguments, tmp_path):
+    done = subprocess.run([sys.executable, EXAMPLES / f"{name}.py", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert f"{name}.py" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_every_example_is_tried():

@@ -223,7 +223,11 @@ Kernel Program::kernel(const std::string& name) const {
   if (code != CL_SUCCESS) {
     throw_device_error(stage_, fmt::format("clCreateKernel({})", name), code);
   }
-  return {std::move(raw), queue_, fmt::format("{}/{}", stage_, name), *signature, recorder_};
+  std::string stage = fmt::format("{}/{}", stage_, name);
+  if (recorder_ != nullptr) {
+    recorder_->note_kernel(stage);
+  }
+  return {std::move(raw), queue_, std::move(stage), *signature, recorder_};
 }
 
 DeviceInfo find_device(const DeviceSettings& settings) { return chosen_candidate(settings).info; }

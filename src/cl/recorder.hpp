@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,6 +46,10 @@ class Recorder {
   /// The next command is several kernels of which only the last has an event: its time counts from here on, gaps and
   /// all.
   void start_group(const ::cl::CommandQueue& queue);
+  /// A kernel was made, active or not.
+  void note_kernel(const std::string& stage) { kernels_.insert(stage); }
+  /// Stages of all kernels that were made.
+  [[nodiscard]] const std::set<std::string>& kernels() const { return kernels_; }
   void note_use(const std::string& stage, const KernelUse& use) { uses_[stage] = use; }
 
   /// What was recorded since the last call, in order; call after Device::wait(). Throws DeviceError when the device
@@ -64,6 +69,7 @@ class Recorder {
   std::optional<::cl::Event> group_start_;
   std::vector<Entry> entries_;
   std::map<std::string, KernelUse> uses_;
+  std::set<std::string> kernels_;
 };
 
 /// The event for a command of `stage`, or of `stage`/`what`; null when nothing is recorded.

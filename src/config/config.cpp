@@ -8,6 +8,7 @@
 
 #include "config/contradictions.hpp"
 #include "config/daemon_rules.hpp"
+#include "config/live_samples.hpp"
 #include "config/schema/front_end_kinds.hpp"
 #include "config/settings_reader.hpp"
 #include "config/standard_input.hpp"
@@ -105,11 +106,6 @@ IsSettled settled_keys(const SettingsReader& reader, bool input_describes_itself
   };
 }
 
-/// Bits over UDP or through a pipe say nothing of their microphones.
-bool describes_itself(const DaemonSettings::Source& source) {
-  return source.kind == DaemonSettings::SourceKind::kFile || source.kind == DaemonSettings::SourceKind::kSimulate;
-}
-
 /// Reads the file and the overrides; what is wrong goes into the problems.
 void read_all(const std::string& path, const std::vector<std::string>& overrides, SettingsReader& reader,
               YamlProblems& problems) {
@@ -201,15 +197,21 @@ Settings load_daemon_settings(const std::string& path, const std::vector<std::st
   SettingsReader reader(problems);
   read_all(path, overrides, reader, problems);
   const Settings& settings = reader.settings();
-  const IsSettled is_settled = settled_keys(reader, describes_itself(settings.daemon.source));
+  const IsSettled is_settled = settled_keys(reader, !is_bare(settings.daemon.source));
   std::vector<Contradiction> found = contradictions(settings, is_settled);
   if (is_settled("front_end.frequencies_hz") && is_settled("front_end.window_samples")) {
-    const double most_hz = is_settled("array.clock_hz") ? settings.array.clock_hz : kFastestClock_hz;
-    check_frequencies(settings, most_hz / settings.front_end.decimation, found);
+    const bool is_rate_known = is_settled("array.clock_hz") && is_settled("daemon.source.sample_rate_hz");
+    check_frequencies(
+        settings, is_rate_known ? sample_rate_of(settings) : kFastestClock_hz / settings.front_end.decimation, found);
   }
   const DaemonSettings::Source& source = settings.daemon.source;
-  if (const std::string lines = geometry_not_given(settings);
-      source.payload == DaemonSettings::Payload::kSamples && !describes_itself(source) && !lines.empty()) {
+  if (is_bare(source) && !takes_live_samples(source) && settings.array.pascal_per_unit) {
+    found.push_back({"array.pascal_per_unit", "",
+                     fmt::format("expected none with daemon.source.payload bits, which array.sensitivity_dbfs scales, "
+                                 "found {}",
+                                 *settings.array.pascal_per_unit)});
+  }
+  if (const std::string lines = geometry_not_given(settings); takes_live_samples(source) && !lines.empty()) {
     found.push_back({"daemon.source.payload", "",
                      "samples do not say where their microphones stand; expected what gives it:" + lines});
   }

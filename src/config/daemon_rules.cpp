@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "config/live_samples.hpp"
+
 namespace nearfield {
 namespace {
 
@@ -20,6 +22,12 @@ void check_source(const Source& source, const IsSettled& is_settled, std::vector
   }
   if (source.kind == SourceKind::kFile && source.path == "-" && is_settled("daemon.source.path")) {
     found.push_back({"daemon.source.path", "", "a source of kind file expects a capture, found \"-\"; use kind pipe"});
+  }
+  if (source.sample_rate_hz && !takes_live_samples(source) && is_settled("daemon.source.payload")) {
+    found.push_back({"daemon.source.sample_rate_hz", "",
+                     fmt::format("expected a source of kind udp or pipe with payload samples, whose rate it is, found "
+                                 "kind {} and payload {}",
+                                 name_of(source.kind), name_of(source.payload))});
   }
   if (source.kind == SourceKind::kSimulate && source.scene.empty() && is_settled("daemon.source.scene")) {
     found.push_back({"daemon.source.scene", "", "a source of kind simulate expects a scene, found nothing"});

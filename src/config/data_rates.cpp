@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "config/config.hpp"
+#include "config/live_samples.hpp"
 #include "nearfield/image_grid.hpp"
 #include "nearfield/layout.hpp"
 
@@ -13,7 +14,7 @@ double wire_bytes_per_s(const Settings& settings) {
   const ArraySettings& array = settings.array;
   return settings.daemon.source.payload == DaemonSettings::Payload::kBits
              ? array.clock_hz * words_per_bit_time(array.layout, array.geometry) * sizeof(std::uint32_t)
-             : array.clock_hz / settings.front_end.decimation * array.geometry.channels() * sizeof(float);
+             : sample_rate_of(settings) * array.geometry.channels() * sizeof(float);
 }
 
 double image_bytes_per_frame(const Settings& settings) {
@@ -32,7 +33,7 @@ double product_bytes_per_frame(const Settings& settings, const ProcessorSettings
 }
 
 double frames_bytes_per_s(const Settings& settings) {
-  const double hops_hz = settings.array.clock_hz / settings.front_end.decimation / settings.front_end.hop_samples;
+  const double hops_hz = sample_rate_of(settings) / settings.front_end.hop_samples;
   double bytes_per_hop = image_bytes_per_frame(settings);
   for (const ProcessorSettings& processor : settings.processors) {
     bytes_per_hop += product_bytes_per_frame(settings, processor) / processor.every_hops;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "config/config.hpp"
+#include "config/live_samples.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "frontend/popcount/settings.hpp"
 
@@ -40,7 +41,7 @@ ProcessorNeeds needs_of(const Settings& settings, const ProcessorSettings& proce
 }
 
 ProcessorNeeds needs_of(const Settings& settings, const ProcessorSettings& processor) {
-  return needs_of(settings, processor, settings.array.clock_hz / settings.front_end.decimation);
+  return needs_of(settings, processor, sample_rate_of(settings));
 }
 
 std::string section_of_longest_window(const Settings& settings) {

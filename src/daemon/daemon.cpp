@@ -162,7 +162,8 @@ Daemon::Daemon(DaemonOptions options)
   source_ = make_source(source_settings(settings_));
   warn_of(source_->warnings());
   input_ = live_input(settings_, *source_);
-  spdlog::info("source: {}", input_.name);
+  input_watch_ = std::make_unique<InputWatch>(settings_, input_);
+  spdlog::info("source: {}: {}", input_.name, input_watch_->text());
   const std::int64_t opened_ns = monotonic_ns();
   std::unique_ptr<Epoch> first =
       make_epoch(settings_, input_, 1, track_ids_, [](const std::string& line) { spdlog::info("{}", line); });
@@ -375,7 +376,7 @@ LiveHooks Daemon::hooks() {
   hooks.begin = [this](std::int64_t now_ns) { watch_->begin(now_ns); };
   hooks.fed = [this] { watch_->end(); };
   hooks.end = [this](const FrameReport& report) {
-    watch_->end();
+    watch_->out();
     watchdog_->is_alive();
     metrics_->frame_published(report.out_mono_ns, report.capture_mono_ns);
     metrics_->stage_took(static_cast<std::size_t>(Stage::kTake), report.taken_ns);
@@ -387,25 +388,20 @@ LiveHooks Daemon::hooks() {
     if (report.has_input) {
       input_ns_ = report.out_mono_ns;
     }
-    if (report.absent_hops > 0) {
-      log_->log(spdlog::level::warn, "gap", "nothing came for {} hops before frame {}", report.absent_hops,
-                report.sequence);
-    }
-    if (report.shed_hops > report.absent_hops) {
-      log_->log(spdlog::level::warn, "overload", "{} hops shed before frame {}", report.shed_hops - report.absent_hops,
-                report.sequence);
-    }
+    news_.add(report);
   };
-  hooks.judge = [this](Frame& frame) { limits_.look(frame); };
+  hooks.values = [this](std::span<const std::uint32_t> words) { input_watch_->count(words); };
+  hooks.judge = [this](Frame& frame) {
+    frame.flags |= input_watch_->doubts() ? kFlagDoubtfulInput : 0U;
+    limits_.look(frame);
+  };
   hooks.look = [this](const WindowView& view) {
     health_->look(view);
     search_->look(view);
   };
   hooks.restart = [this](const StreamStart& start) {
     health_->restart();
-    const std::optional<Sender> sender = source_->counters().sender;
-    log_->log(spdlog::level::info, "stream", "stream {}{}{} begins at bit-time {}", start.stream_id,
-              sender ? " of " : "", sender ? text_of(sender->peer) : "", start.first_element);
+    news_.add(start);
   };
   hooks.fault = options_.fault;
   return hooks;
@@ -413,7 +409,14 @@ LiveHooks Daemon::hooks() {
 
 HealthTask::Hooks Daemon::health_hooks(const ArrayGeometry& geometry) {
   HealthTask::Hooks hooks;
-  hooks.use = [this](const Masks& masks, std::uint64_t epoch) { boundary_.run([&] { engine_->use(masks, epoch); }); };
+  hooks.use = [this](const Masks& masks, std::uint64_t epoch) {
+    boundary_.run([&] {
+      if (options_.mask_fault) {
+        options_.mask_fault();
+      }
+      engine_->use(masks, epoch);
+    });
+  };
   hooks.report = [this, geometry](const health::Change& change, std::size_t bad) {
     log_->log(spdlog::level::warn, "microphones", "{}; {} bad in all", text_of(change, geometry), bad);
   };
@@ -467,13 +470,15 @@ void Daemon::free_unused_outputs() {
 Configurator::Hooks Daemon::configurator_hooks() {
   Configurator::Hooks hooks;
   hooks.make = [this](const Settings& settings, std::uint64_t number) {
-    const auto limit_ns =
-        static_cast<std::int64_t>(options_.configuration.reading_limit_s * static_cast<double>(kSecondNs));
-    const FrameWatch::Planning planning(*watch_, limit_ns);
+    const FrameWatch::Planning planning(*watch_, planning_limit_ns());
     return make_epoch(settings, input_, number, track_ids_);
   };
   hooks.install = [this](std::unique_ptr<Epoch> next) { return install(std::move(next)); };
   return hooks;
+}
+
+std::int64_t Daemon::planning_limit_ns() const {
+  return static_cast<std::int64_t>(options_.configuration.reading_limit_s * static_cast<double>(kSecondNs));
 }
 
 std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
@@ -491,8 +496,8 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
       throw;
     }
     limits_.use(std::move(engine_->epoch().limits));
-    log_run(engine_->epoch());
     engine_->overload().set_limits(settings.daemon.overload);
+    watch_->expect_first(planning_limit_ns());
   };
   try {
     prepare_outputs(*next);  // first: it may fail, and nothing is changed yet
@@ -509,6 +514,7 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
     free_unused_outputs();
     throw;
   }
+  log_run(engine_->epoch());
   free_unused_outputs();
   update_endpoints(engine_->epoch());
   watch_->set_deadline(nanoseconds(settings.daemon.deadlines.frame_ms));
@@ -566,6 +572,7 @@ nlohmann::json Daemon::status() {
                           {"free_bytes", room.free_bytes ? nlohmann::json(*room.free_bytes) : nlohmann::json(nullptr)},
                           {"removed", room.removed},
                           {"removed_bytes", room.removed_bytes}};
+  status["input"] = input_watch_->status();
   status["counted_in"] = input_.form == InputForm::kSamples ? "samples" : "bit-times";
   if (source_->port() != 0) {
     status["port"] = source_->port();
@@ -611,16 +618,26 @@ nlohmann::json Daemon::changed(std::uint64_t epoch) const {
 void Daemon::start_threads() {
   const DaemonSettings& daemon = settings_.daemon;
   watch_ = std::make_unique<FrameWatch>(
-      nanoseconds(daemon.deadlines.frame_ms),
-      [](std::int64_t age_ns) {
-        end_process(ExitCode::kHungFrame, fmt::format("a frame has not ended after {} ms", age_ns / kMillisecondNs));
-      },
+      nanoseconds(daemon.deadlines.frame_ms), [this](std::int64_t age_ns) { return meet_hung_frame(age_ns); },
       stream_thread("nf-watch", daemon.realtime));
+  watch_->expect_first(planning_limit_ns());
   engine_thread_ = std::jthread([this, prepare = stream_thread("nf-engine", daemon.realtime)] {
     prepare();
     Pacer::sleep_precisely();  // it wakes shortly before a hop's end is expected
     run_engine();
   });
+}
+
+/// Who has set the deadline wants the end, and a service manager that watches the process starts it again. A daemon
+/// that is run by hand, on a busy machine or beside one that sleeps, goes on.
+bool Daemon::meet_hung_frame(std::int64_t age_ns) {
+  constexpr const char* kKey = "daemon.deadlines.frame_ms";
+  const std::string hung = fmt::format("a frame has not ended after {} ms", age_ns / kMillisecondNs);
+  if (settings_.explicit_keys.contains(kKey) || control::ServiceManager::is_there()) {
+    end_process(ExitCode::kHungFrame, fmt::format("{} ({})", hung, kKey));
+  }
+  late_frames_ms_.store(age_ns / kMillisecondNs);
+  return true;
 }
 
 void Daemon::run_engine() {
@@ -656,6 +673,10 @@ void Daemon::run() {
   input_ns_ = begun_ns;
   source_turns_ = control::TurnWatch(begun_ns);
   control_turns_ = control::TurnWatch(begun_ns);
+  if (const std::uint64_t waiting = source_->discard_waiting(); waiting > 0) {
+    spdlog::info("{}: {} datagrams came while programs were compiled; the stream begins with the next one", input_.name,
+                 waiting);
+  }
   source_->start([prepare = stream_thread("nf-source", settings_.daemon.realtime), fault = options_.source_fault] {
     prepare();
     if (fault) {
@@ -671,6 +692,7 @@ void Daemon::run() {
   }
   service_.stopping(why_.empty() ? "done" : why_);
   stop();
+  log_news();
   log_limits();
   if (engine_error_) {
     std::rethrow_exception(engine_error_);
@@ -728,6 +750,8 @@ void Daemon::do_housekeeping(std::int64_t now_ns) {
   }
   kept_ns_ = now_ns;
   judge_input(now_ns);
+  watch_input(now_ns);
+  log_news();
   log_limits();
   if (watch_->is_planning()) {
     watchdog_->is_alive();
@@ -812,9 +836,38 @@ void Daemon::watch_web(std::int64_t now_ns) {
   }
 }
 
+/// What the engine's thread has counted since, so that it need not wait for the log.
+void Daemon::log_news() {
+  if (const std::int64_t age_ms = late_frames_ms_.exchange(0); age_ms > 0) {
+    log_->log(spdlog::level::warn, "slow_frame",
+              "a frame has not ended after {} ms: a busy machine, or a device that hangs. The daemon goes on, as no "
+              "service manager watches it; with daemon.deadlines.frame_ms: {:.0f} in the configuration it would end "
+              "with code {}",
+              age_ms, settings_.daemon.deadlines.frame_ms, static_cast<int>(ExitCode::kHungFrame));
+  }
+  const StreamNews::News news = news_.take();
+  if (news.start) {
+    const std::optional<Sender> sender = source_->counters().sender;
+    log_->log(spdlog::level::info, "stream", "stream {}{}{} begins at bit-time {}", news.start->stream_id,
+              sender ? " of " : "", sender ? text_of(sender->peer) : "", news.start->first_element);
+  }
+  if (news.absent_hops > 0) {
+    log_->log(spdlog::level::warn, "gap", "nothing came for {} hops before frame {}", news.absent_hops, news.sequence);
+  }
+  if (news.shed_hops > 0) {
+    log_->log(spdlog::level::warn, "overload", "{} hops shed before frame {}", news.shed_hops, news.sequence);
+  }
+}
+
 void Daemon::log_limits() {
   for (const limits::LimitEvent& event : limits_.collect()) {
     log_->log(event.begins ? spdlog::level::warn : spdlog::level::info, "limit", "{}", limits::text_of(event));
+  }
+}
+
+void Daemon::watch_input(std::int64_t now_ns) {
+  for (const InputWatch::Line& line : input_watch_->look(source_->ring().newest(), now_ns)) {
+    log_->log(line.is_doubt ? spdlog::level::warn : spdlog::level::info, "input", "{}", line.text);
   }
 }
 

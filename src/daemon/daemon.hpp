@@ -24,7 +24,9 @@
 #include "daemon/live/accounts.hpp"
 #include "daemon/live/frame_watch.hpp"
 #include "daemon/live/hop_boundary.hpp"
+#include "daemon/live/input_watch.hpp"
 #include "daemon/live/live_engine.hpp"
+#include "daemon/live/stream_news.hpp"
 #include "daemon/start_signals.hpp"
 #include "daemon/summary.hpp"
 #include "daemon/web.hpp"
@@ -44,6 +46,7 @@ struct DaemonOptions {
   std::function<void()> web_fault;                    ///< for tests: runs once on the thread that serves HTTP
   std::function<void()> source_fault;                 ///< for tests: runs once on the source's thread
   std::function<void()> control_fault;                ///< for tests: runs on the control thread, with `config`
+  std::function<void()> mask_fault;                   ///< for tests: runs where masks are put into effect
   std::int64_t turn_limit_ns = 0;  ///< for tests: how long a turn of these two may take; 0: as always
 };
 
@@ -79,6 +82,9 @@ class Daemon {
   [[nodiscard]] HealthTask::Hooks health_hooks(const ArrayGeometry& geometry);
   [[nodiscard]] LiveHooks hooks();
   [[nodiscard]] Configurator::Hooks configurator_hooks();
+  /// How long this process may plan a configuration and compute its first frame.
+  [[nodiscard]] std::int64_t planning_limit_ns() const;
+  [[nodiscard]] bool meet_hung_frame(std::int64_t age_ns);
   std::unique_ptr<Epoch> install(std::unique_ptr<Epoch> next);
   void install_recorder(Recorder* recorder);
   void begin_epoch(Recorder& recorder) const;
@@ -92,6 +98,8 @@ class Daemon {
   void look_for_descriptors();
   void do_housekeeping(std::int64_t now_ns);
   void judge_input(std::int64_t now_ns);
+  void watch_input(std::int64_t now_ns);
+  void log_news();
   void log_limits();
   void measure_recordings();
   void measure_limits();
@@ -113,6 +121,7 @@ class Daemon {
   control::ServiceManager service_;
   std::unique_ptr<Source> source_;
   LiveInput input_;
+  std::unique_ptr<InputWatch> input_watch_;
   std::shared_ptr<TrackIds> track_ids_ = std::make_shared<TrackIds>();  ///< of all epochs
   std::shared_ptr<control::Metrics> metrics_;
   std::unique_ptr<ring::RingOutput> ring_output_;
@@ -138,6 +147,8 @@ class Daemon {
   std::unique_ptr<Web> web_;
   std::unique_ptr<FrameWatch> watch_;
   std::unique_ptr<control::Server> server_;
+  StreamNews news_;                              ///< for the log, from the engine's thread to the main thread
+  std::atomic<std::int64_t> late_frames_ms_{0};  ///< age of a frame beyond its deadline; 0: none since the last look
   std::atomic<double> hop_rate_hz_{0.0};
   std::atomic<std::int64_t> first_window_ns_{0};  ///< from a stream's start until a window and a hop of it came
   std::atomic<std::uint64_t> most_idle_elements_{

@@ -113,6 +113,14 @@ std::function<void()> web_fault(const std::vector<std::string>& parts) {
   return [seconds = std::stod(parts[1])] { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); };
 }
 
+/// The fault of a change of masks.
+std::function<void()> mask_fault(const std::string& word) {
+  if (word != "mask-device") {
+    return {};
+  }
+  return [] { throw DeviceError("NEARFIELDD_FAULT: a mask fails as if the device had"); };
+}
+
 std::function<void()> warming_fault(const std::string& word) {
   if (word == "warm-hang") {
     return hang;
@@ -137,6 +145,7 @@ Faults faults_of(const std::string& text) {
   faults.frame = frame_fault(parts);
   faults.warming = warming_fault(parts[0]);
   faults.web = web_fault(parts);
+  faults.mask = mask_fault(parts[0]);
   if (parts[0] == "start-hang" && parts.size() == 2) {
     faults.start = [hang = hang_while_there(parts[1])] {
       say("the start waits");
@@ -150,12 +159,12 @@ Faults faults_of(const std::string& text) {
     (parts[0] == "source-hang" ? faults.source : faults.control) = hang_while_there(parts[1]);
     faults.turn_limit_s = 1.0;
   }
-  if (!faults.start && !faults.frame && !faults.warming && !faults.web && !faults.source && !faults.control) {
+  if (!faults.start && !faults.frame && !faults.warming && !faults.web && !faults.source && !faults.control &&
+      !faults.mask) {
     throw UsageError(
         fmt::format("NEARFIELDD_FAULT: expected hang:N, device:N, crash:N, slow:A:B:US, web-hang:S, web-hang:FILE, "
                     "start-hang:FILE, source-hang:FILE, control-hang:FILE (as long as there is one of this absolute "
-                    "path), warm-hang:S or "
-                    "warm-crash, found \"{}\"",
+                    "path), warm-hang:S, warm-crash or mask-device, found \"{}\"",
                     text));
   }
   return faults;

@@ -13,6 +13,7 @@ struct Faults {
   std::function<void()> web;                          ///< called once, on the thread that serves HTTP
   std::function<void()> source;                       ///< called once, on the source's thread
   std::function<void()> control;                      ///< called on the control thread, with each `config`
+  std::function<void()> mask;                         ///< called on the engine's thread, where masks are changed
   double turn_limit_s = 0.0;                          ///< how long a turn of these two may take; 0: as always
   double warming_limit_s = 0.0;                       ///< how long the daemon waits for it; 0: as always
 };
@@ -28,6 +29,7 @@ struct Faults {
 ///   start-hang:FILE the start waits, before the command line is read, as long as there is this file
 ///   warm-hang:S     the child process that warms a new configuration never ends; the daemon gives it S seconds
 ///   warm-crash      the child process that warms a new configuration ends by SIGSEGV
+///   mask-device     a change of masks fails as if the device had
 /// Empty: no fault. Throws UsageError.
 Faults faults_of(const std::string& text);
 

@@ -249,6 +249,7 @@ int run(Arguments& arguments) {
   arguments.options.web_fault = wanted.web;
   arguments.options.source_fault = wanted.source;
   arguments.options.control_fault = wanted.control;
+  arguments.options.mask_fault = wanted.mask;
   arguments.options.turn_limit_ns = std::llround(1e9 * wanted.turn_limit_s);
   if (wanted.warming_limit_s > 0.0) {
     arguments.options.configuration.reading_limit_s = wanted.warming_limit_s;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/system/inheriting_mutex.hpp"
 #include "limits/limit_plan.hpp"
 
 namespace nearfield::limits {
@@ -98,7 +99,7 @@ class LimitWatch {
   std::atomic<std::uint64_t> pushed_{0};
   std::atomic<std::uint64_t> taken_{0};
   std::atomic<std::uint64_t> dropped_{0};
-  mutable std::mutex mutex_;  ///< guards watched_ against readers, and what follows
+  mutable InheritingMutex mutex_;  ///< guards watched_ against readers, and what follows
   std::deque<LimitEvent> events_;
   std::vector<LimitEvent> collected_;  ///< not yet returned by collect()
 };

@@ -1,6 +1,7 @@
 #include "page/worker.hpp"
 
 #include <pthread.h>
+#include <spdlog/spdlog.h>
 
 #include <utility>
 
@@ -54,7 +55,11 @@ void Worker::work(const std::string& name) {
       task = std::move(tasks_.front().run);
       tasks_.pop_front();
     }
-    task();
+    try {
+      task();
+    } catch (const std::exception& error) {
+      spdlog::error("{}: {}", name, error.what());
+    }
   }
 }
 

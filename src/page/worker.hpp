@@ -21,7 +21,7 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// False where kMostWaiting tasks wait already: this one will not run. `task` must not throw. Any thread.
+  /// False where kMostWaiting tasks wait already: this one will not run. What `task` throws is logged. Any thread.
   bool run(std::function<void()> task, std::uint64_t owner = 0);
   /// Gives up the tasks of an owner that have not begun. Any thread.
   void drop(std::uint64_t owner);

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/system/inheriting_mutex.hpp"
 #include "files/nfr/nfr_format.hpp"
 #include "nearfield/daemon_settings.hpp"
 #include "nearfield/output.hpp"
@@ -90,8 +91,8 @@ struct RecorderStatus {
 };
 
 /// Writes a live stream to disk by a thread of its own. push() and write() copy into memory that is there from the
-/// start and never wait; what finds it full is dropped, counted, and recorded as a gap. A recording that fails ends
-/// with its reason; the stream goes on. push() may be called by one thread, begin() and write() by one, the rest
+/// start and wait for no disk; what finds it full is dropped, counted, and recorded as a gap. A recording that fails
+/// ends with its reason; the stream goes on. push() may be called by one thread, begin() and write() by one, the rest
 /// by any. start(), stop(), arm(), disarm() and trigger() return at once; the writer thread executes them in order.
 class Recorder : public BitsTap, public Output {
  public:
@@ -217,9 +218,9 @@ class Recorder : public BitsTap, public Output {
   std::int64_t below_since_ns_ = 0;  ///< or the first frame since it was armed
   bool is_quiet_ = false;            ///< has been for long enough: the next frame above the level is a rise
 
-  mutable std::mutex mutex_;  ///< guards what follows up to the writer's own
-  std::condition_variable posted_;
-  std::condition_variable executed_;
+  mutable InheritingMutex mutex_;  ///< guards what follows up to the writer's own
+  std::condition_variable_any posted_;
+  std::condition_variable_any executed_;
   std::deque<Request> requests_;
   std::uint64_t posted_count_ = 0;
   std::uint64_t executed_count_ = 0;

@@ -29,7 +29,8 @@ static_assert(kFlagExtrapolationFellBack == int{NF_FLAG_EXTRAPOLATION_FELL_BACK}
               kFlagNonFiniteInput == int{NF_FLAG_NON_FINITE_INPUT} && kFlagClipped == int{NF_FLAG_CLIPPED} &&
               kFlagWavenumberAboveNyquist == int{NF_FLAG_WAVENUMBER_ABOVE_NYQUIST} &&
               kFlagCommonToAll == int{NF_FLAG_COMMON_TO_ALL} && kFlagLimit == int{NF_FLAG_LIMIT} &&
-              kFlagMemoryNotFull == int{NF_FLAG_MEMORY_NOT_FULL});
+              kFlagMemoryNotFull == int{NF_FLAG_MEMORY_NOT_FULL} &&
+              kFlagDoubtfulInput == int{NF_FLAG_DOUBTFUL_INPUT});
 
 constexpr std::string_view kFrequency = "frequency";
 constexpr std::size_t kCrcStart = 16;  ///< of the head's bytes that the CRC covers

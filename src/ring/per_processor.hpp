@@ -10,11 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "core/system/inheriting_mutex.hpp"
+
 namespace nearfield::ring {
 
 /// The channels of an output, one for each processor, each under a name that identifies its place. get(), route() and
 /// free_unused() must not run concurrently; at() is for the engine's thread and may run concurrently with get() and
-/// free_unused(); for_each() is for any thread. The mutex guards which channels there are.
+/// free_unused(); for_each() is for any thread. The mutex guards which channels there are;
+/// the engine's thread takes it when an epoch begins.
 template <class Channel>
 class PerProcessor {
  public:
@@ -83,7 +86,7 @@ class PerProcessor {
     std::unique_ptr<Channel> channel;
     std::uint64_t epoch = 0;  ///< that used it last; 0: none yet
   };
-  mutable std::mutex mutex_;
+  mutable InheritingMutex mutex_;
   std::map<std::string, Entry> entries_;
   std::vector<Channel*> routes_;  ///< [processor]
   std::uint64_t epoch_ = 0;

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "core/system/file_descriptor.hpp"
+#include "core/system/inheriting_mutex.hpp"
 #include "core/system/unix_server.hpp"
 #include "nearfield/daemon_settings.hpp"
 
@@ -41,7 +42,7 @@ class RingServer : private UnixService {
   FileDescriptor offered();
 
   std::filesystem::path socket_;
-  std::mutex mutex_;       ///< guards memory_
+  InheritingMutex mutex_;  ///< guards memory_
   FileDescriptor memory_;  ///< that clients receive
   std::atomic<std::uint64_t> refused_ = 0;
   UnixServer server_;  ///< last: its thread uses the rest

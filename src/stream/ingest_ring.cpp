@@ -214,6 +214,18 @@ bool IngestRing::wait_for_room(std::uint64_t elements, std::int64_t deadline_ns)
   return true;
 }
 
+/// The writer stores the time before the head: the time that is read here is that of the head or a later one.
+std::optional<NewestElement> IngestRing::newest() const {
+  const std::uint64_t stream = streams_begun_.load();
+  const Position begin = streams_[stream % kStreams].begin.load();
+  const Position head = head_.load();
+  const std::int64_t arrived_ns = newest_stamp_.load();
+  if (stream == 0 || head <= begin || streams_begun_.load() != stream) {
+    return std::nullopt;
+  }
+  return NewestElement{.stream = stream, .elements = head - begin, .arrived_ns = arrived_ns};
+}
+
 RingCounters IngestRing::counters() const {
   RingCounters counters;
   counters.received = received_count_.load(std::memory_order_relaxed);

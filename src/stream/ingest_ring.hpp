@@ -58,6 +58,13 @@ struct HeldElements {
   std::uint64_t begin_position = 0;  ///< of the stream's first element, the ring's own
 };
 
+/// The newest element of the newest stream.
+struct NewestElement {
+  std::uint64_t stream = 0;     ///< number of the stream
+  std::uint64_t elements = 0;   ///< from the stream's first one up to it, those that never came included
+  std::int64_t arrived_ns = 0;  ///< of CLOCK_MONOTONIC, not before it came
+};
+
 enum class WaitResult {
   kReady,      ///< take() may be called up to there
   kNewStream,  ///< call accept_stream(); what the old one holds is not enough
@@ -178,6 +185,8 @@ class IngestRing {
   std::optional<TakeResult> copy_held(const HeldElements& held, std::uint64_t first_element,
                                       std::span<std::uint32_t> words, std::vector<MissingRun>* missing = nullptr);
 
+  /// From any thread; nothing before a stream's first element, or while one begins.
+  [[nodiscard]] std::optional<NewestElement> newest() const;
   /// From any thread.
   [[nodiscard]] RingCounters counters() const;
 

@@ -51,6 +51,8 @@ class SourceWorker {
   virtual ~SourceWorker() = default;
   /// Fills the ring until the source ends or a stop is requested, which it notices within 50 ms. Throws what is wrong.
   virtual void run(const std::stop_token& stop) = 0;
+  /// Before run(): drops what has come since the source was opened, where the sender does not wait. How much that was.
+  virtual std::uint64_t discard_waiting() { return 0; }
   /// Adds the counts that only this source has.
   virtual void count(SourceCounters& counters) const = 0;
   [[nodiscard]] virtual std::uint16_t port() const { return 0; }
@@ -79,6 +81,9 @@ class Source {
   Source& operator=(const Source&) = delete;
 
   [[nodiscard]] IngestRing& ring() const { return *ring_; }
+  /// Before start(): drops the datagrams that have come since the source was opened, and returns how many they were. No
+  /// counter has them.
+  std::uint64_t discard_waiting() { return worker_->discard_waiting(); }
   /// Once. `prepare_thread` runs first on the new thread: names, priorities, affinities.
   void start(std::function<void()> prepare_thread = {});
   void stop();

@@ -61,6 +61,7 @@ TEST(DaemonConfig, ReadsEveryKey) {
   DaemonSettings expected;
   expected.source = {DaemonSettings::SourceKind::kSimulate,
                      DaemonSettings::Payload::kSamples,
+                     {},
                      "[::]:7",
                      "lo",
                      "-",
@@ -198,6 +199,10 @@ TEST(DaemonConfig, RefusesContradictions) {
       {"source: {kind: pipe}", "daemon.source.path: a source of kind pipe expects a named pipe, or - for stdin"},
       {"source: {kind: file}", "daemon.source.path: a source of kind file expects a capture, found nothing"},
       {"source: {kind: file, path: -}", "daemon.source.path: a source of kind file expects a capture, found \"-\""},
+      {"source: {kind: udp, sample_rate_hz: 48000}",
+       "daemon.source.sample_rate_hz: expected a source of kind udp or pipe with payload samples"},
+      {"source: {kind: file, path: /dev/null, payload: samples, sample_rate_hz: 48000}",
+       "daemon.source.sample_rate_hz: expected a source of kind udp or pipe with payload samples"},
       {"source: {kind: simulate}", "daemon.source.scene: a source of kind simulate expects a scene"},
       {"source: {ring_bit_times: 8192}", "daemon.source.reorder_bit_times: expected less than ring_bit_times, 8192"},
       {"publish: {zmq: {endpoint: 'tcp://0.0.0.0:1'}}", "daemon.publish.zmq.endpoint: expected loopback"},
@@ -233,6 +238,23 @@ TEST(DaemonConfig, JudgesWhatNoInputWillChange) {
   // A file says its own clock, of at most 6.144 MHz.
   EXPECT_THAT(errors_of(bad + "daemon: {source: {kind: file, path: /dev/null}}\n"),
               ElementsAre(HasSubstr("lab.yaml:2:26: front_end.frequencies_hz[1]: expected at most 96000 Hz")));
+}
+
+// The rate of live samples bounds what can be imaged of them, whatever clock no microphone of theirs has.
+TEST(DaemonConfig, KnowsTheRateOfLiveSamples) {
+  const std::string samples =
+      "array: {rows: 8, columns: 8, pitch_x_m: 0.02, pitch_y_m: 0.02}\n"
+      "front_end: {kind: dot_product, frequencies_hz: [30000]}\nholography: {standoff_m: 0.03}\n";
+  EXPECT_THAT(errors_of(samples + "daemon: {source: {payload: samples}}\n"),
+              ElementsAre(HasSubstr("expected at most 23437.5 Hz")));
+  EXPECT_THAT(errors_of(samples + "daemon: {source: {payload: samples, sample_rate_hz: 51200}}\n"),
+              ElementsAre(HasSubstr("expected at most 25600 Hz")));
+  EXPECT_THAT(errors_of(samples + "daemon: {source: {payload: samples, sample_rate_hz: 96000}}\n"), IsEmpty());
+}
+
+TEST(DaemonConfig, RefusesAUnitOfBits) {
+  EXPECT_THAT(errors_of("array: {pascal_per_unit: 10}\n"),
+              ElementsAre(HasSubstr("array.pascal_per_unit: expected none with daemon.source.payload bits")));
 }
 
 TEST(DaemonConfig, WantsWhatItNamesToExist) {

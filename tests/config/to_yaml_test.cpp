@@ -3,6 +3,7 @@
 #include <random>
 
 #include "config/config.hpp"
+#include "config/live_samples.hpp"
 #include "config/schema/front_end_kinds.hpp"
 #include "config/written_file.hpp"
 #include "frontend/dot_product/settings.hpp"
@@ -125,6 +126,7 @@ class RandomSettings {
     daemon.source = {
         .kind = static_cast<DaemonSettings::SourceKind>(integer(0, 3)),
         .payload = flip() ? DaemonSettings::Payload::kBits : DaemonSettings::Payload::kSamples,
+        .sample_rate_hz = {},  // below: of samples that pipes and UDP carry alone
         .address = flip() ? "[::1]:0" : "0.0.0.0:65535",
         .interface = flip() ? "" : "eth1",
         .path = flip() ? "/a \"b\"/c" : "/off",
@@ -139,6 +141,9 @@ class RandomSettings {
         .takeover_after_ms = number(1.0, 600000.0),
         .restart_hold_off_ms = number(0.0, 600000.0),
         .max_jump_bit_times = std::int64_t{integer(0, 1 << 30)} << 10};
+    if (takes_live_samples(daemon.source) && flip()) {
+      daemon.source.sample_rate_hz = number(1.0, 1e7);
+    }
     daemon.publish.phase_reference = static_cast<DaemonSettings::PhaseReference>(integer(0, 1));
     daemon.publish.ring = {.socket = flip() ? "" : "/tmp/x.sock", .access = access(), .slots = integer(2, 65536)};
     daemon.publish.zmq = {

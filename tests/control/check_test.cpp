@@ -194,5 +194,21 @@ TEST_F(CheckOfAMachine, ProcessorsThatAreNotThereAreAProblem) {
   EXPECT_THAT(problems(), HasSubstr("daemon.realtime.cpus"));
 }
 
+// Nothing else says what a pipe's numbers are.
+TEST_F(CheckOfAMachine, SaysWhatTheSettingsTakeLiveSamplesFor) {
+  EXPECT_EQ(notes(), "");
+  DaemonSettings::Source& source = settings_.daemon.source;
+  source.kind = DaemonSettings::SourceKind::kPipe;
+  source.path = "-";
+  source.payload = DaemonSettings::Payload::kSamples;
+  settings_.array.geometry.rows = settings_.array.geometry.columns = 4;
+  EXPECT_THAT(notes(), HasSubstr("daemon.source: 16 channels of float32, 46875 samples a second (array.clock_hz / "
+                                 "front_end.decimation), taken as pascal, as array.pascal_per_unit is not given"));
+  source.sample_rate_hz = 48'000.0;
+  settings_.array.pascal_per_unit = 10.0;
+  EXPECT_THAT(notes(), HasSubstr("48000 samples a second (daemon.source.sample_rate_hz), 1 is 10 Pa "
+                                 "(array.pascal_per_unit)"));
+}
+
 }  // namespace
 }  // namespace nearfield::control

@@ -54,6 +54,16 @@ TEST(StatusText, SurvivesWhatItDoesNotKnow) {
   }
 }
 
+TEST(StatusText, SaysWhatTheInputIsTakenForAndWhatIsInDoubt) {
+  const std::string text = status_text(nlohmann::json::parse(
+      R"({"input": {"text": "16 channels, 46875 samples a second", "measured_rate_hz": 48000.25, "doubts": ["so", 7]}})"));
+  EXPECT_THAT(text,
+              HasSubstr("input         16 channels, 46875 samples a second; measured 48000.2 samples a second\n"));
+  EXPECT_THAT(text, HasSubstr("  in doubt    so\n"));
+  EXPECT_THAT(status_text(nlohmann::json::parse(R"({"input": {"text": 3, "measured_rate_hz": null}})")),
+              HasSubstr("input         ?\n"));
+}
+
 TEST(StatusText, HasALineForEachLimitAndEachOfItsEvents) {
   const auto status = nlohmann::json::parse(
       R"({"limits": [{"name": "loud", "state": "above", "value": 2.314159, "unit": "Pa", "events": 3},

@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <future>
+#include <new>
 #include <string>
 #include <thread>
 
 #include "core/stoppable.hpp"
+#include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
 namespace {
@@ -87,6 +90,29 @@ TEST(BackgroundWorker, CancelsTheTaskThatRuns) {
     worker.close();
     EXPECT_TRUE(was_stopped);
   }
+}
+
+TEST(BackgroundWorker, GoesOnAfterATaskThatThrows) {
+  BackgroundWorker worker("nf-test");
+  std::promise<void> done;
+  const std::size_t fails = worker.add([] { throw std::bad_alloc(); });
+  const std::size_t works = worker.add([&] { done.set_value(); });
+  worker.run(fails);
+  worker.run(works);
+  done.get_future().wait();
+  worker.close();
+}
+
+// As on the engine's thread: at once, with the code of a device error.
+TEST(BackgroundWorkerDeathTest, EndsTheProcessAtADeviceError) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(
+      {
+        BackgroundWorker worker("nf-test");
+        worker.run(worker.add([] { throw DeviceError("the device is gone"); }));
+        std::this_thread::sleep_for(std::chrono::seconds(60));
+      },
+      testing::ExitedWithCode(69), "the device is gone; ending with code 69");
 }
 
 }  // namespace

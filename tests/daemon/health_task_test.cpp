@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -72,6 +74,36 @@ TEST(HealthTask, NamesTheMicrophonesThatTheConfigurationMasks) {
   const nlohmann::json ninth = {
       {"channel", 9}, {"row", 9 / columns}, {"column", 9 % columns}, {"cause", "configuration"}};
   EXPECT_EQ(status.at("masked_channels").at(1), ninth);
+}
+
+// What a change of masks throws must not end the watch.
+TEST(HealthTask, WatchesOnAfterAMaskThatFails) {
+  const std::unique_ptr<Epoch> epoch = make_epoch(test::small_settings(), test::small_input(), 1);
+  BackgroundWorker worker("nf-test");
+  std::atomic<int> uses{0};
+  HealthTask health(worker, {.use =
+                                 [&](const Masks&, std::uint64_t) {
+                                   ++uses;
+                                   throw std::bad_alloc();
+                                 },
+                             .report = [](const health::Change&, std::size_t) {},
+                             .too_many = [](std::size_t) {}});
+  health.prepare(*epoch);
+  std::vector<std::uint32_t> words(512 * test::kSmallWords);
+  std::mt19937 random(1);
+  const auto fill = [&](unsigned stuck) {
+    for (std::size_t t = 0; t < 512; ++t) {
+      words[2 * t] = static_cast<std::uint32_t>(random()) | stuck;
+      words[2 * t + 1] = static_cast<std::uint32_t>(random());
+    }
+  };
+  fill(1U << 5U);
+  look_until(health, *epoch, words, [&] { return uses == 1; });
+  fill(1U << 5U | 1U << 9U);
+  look_until(health, *epoch, words, [&] { return uses == 2; });
+  worker.close();
+  EXPECT_EQ(uses, 2);
+  EXPECT_EQ(health.bad_count(health::Condition::kStuck), 2U);
 }
 
 }  // namespace

@@ -175,6 +175,47 @@ TEST(LiveEngine, SamplesOfSocketsAndPipesGiveTheFramesOfAFile) {
   }
 }
 
+// A sound card's floats are full scale: with its pascal in the settings the frames are those of the same samples in Pa.
+TEST(LiveEngine, SamplesInUnitsOfTheirOwnGiveTheFramesOfPascal) {
+  constexpr double kPascalPerUnit = 31.7;
+  const test::TemporaryFolder folder;
+  std::vector<float> units = test::monopole_samples(1024, 1464.84375);
+  std::vector<float> pascal;
+  for (float& unit : units) {
+    unit *= 0.01F;
+    pascal.push_back(static_cast<float>(static_cast<double>(unit) * kPascalPerUnit));
+  }
+  constexpr double kRate_hz = 48'000.0;  // neither the clock nor the decimation says it
+  write_time_data(folder / "pascal.h5", kRate_hz, 64, pascal);
+  const std::vector<ImageFrame> expected = test::replayed(folder / "pascal.h5", file_settings(folder / "pascal.h5"));
+  std::ofstream(folder / "units.raw", std::ios::binary)
+      .write(reinterpret_cast<const char*>(units.data()), static_cast<std::streamsize>(units.size() * sizeof(float)));
+  Settings settings = test::small_settings();
+  settings.array.pascal_per_unit = kPascalPerUnit;
+  settings.daemon.source.kind = DaemonSettings::SourceKind::kPipe;
+  settings.daemon.source.payload = DaemonSettings::Payload::kSamples;
+  settings.daemon.source.sample_rate_hz = kRate_hz;
+  settings.daemon.source.path = folder / "units.raw";
+  settings.daemon.source.reorder_bit_times = 0;
+  settings.daemon.overload = kNothingIsShed;
+  const std::unique_ptr<Source> source = make_source(source_settings(settings));
+  const LiveInput input = live_input(settings, *source);
+  EXPECT_EQ(input.element_rate_hz, kRate_hz);
+  EXPECT_EQ(input.rate_from, "daemon.source.sample_rate_hz");
+  test::KeepingOutput sink;
+  Publisher publisher;
+  publisher.set(Publisher::Priority::kController, &sink);
+  LiveEngine engine(source->ring(), input, make_epoch(settings, input, 1), publisher,
+                    {.overload = settings.daemon.overload, .hooks = {}});
+  publisher.begin(*engine.epoch().engine, 1);
+  source->start();
+  const std::int64_t patience_ns = monotonic_ns() + 60'000'000'000;
+  while (sink.frames.size() < expected.size() && monotonic_ns() < patience_ns) {
+    engine.step(monotonic_ns() + 100'000'000);
+  }
+  expect_as_replayed(sink.frames, expected);
+}
+
 /// A seeded stream of packets with faults on their way, and which of its bit-times came sound.
 struct FaultyStream {
   static constexpr std::uint64_t kPacketBits = 100;

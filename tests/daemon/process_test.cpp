@@ -230,6 +230,46 @@ TEST_F(NearfielddTest, AHungFrameEndsTheProcess) {
   EXPECT_THAT(log(), HasSubstr("a frame has not ended after 3"));
 }
 
+// A laptop's frame may take long: a daemon that is run by hand says so, names the setting, and goes on; one that
+// systemd watches ends, to be started again.
+TEST_F(NearfielddTest, ASlowFrameEndsNoDaemonThatIsRunByHand) {
+  std::string text = test::file_text(folder_ / "nearfieldd.yaml");
+  text.erase(text.find("  deadlines"), text.find("  metrics") - text.find("  deadlines"));
+  std::ofstream(folder_ / "nearfieldd.yaml") << text;
+  start_live("", "NEARFIELDD_FAULT=slow:20:21:2500000");
+  wait_until([this] { return log().find("a frame has not ended after") != std::string::npos; });
+  EXPECT_THAT(log(), HasSubstr("daemon.deadlines.frame_ms: 1000"));
+  const json frames = call({{"command", "status"}}).at("frames");
+  wait_until([&] { return call({{"command", "status"}}).at("frames") > frames; });
+  EXPECT_EQ(stop(), 0);
+  EXPECT_EQ(run("", "WATCHDOG_USEC=60000000 NEARFIELDD_FAULT=slow:20:21:2500000"), 75) << log();
+}
+
+// A device that is lost under a change of masks is a device error, and no crash.
+TEST_F(NearfielddTest, ADeviceErrorUnderAMaskEndsTheProcess) {
+  CaptureInfo info;
+  std::vector<std::uint32_t> words;
+  {
+    const CaptureReader reader(folder_ / "capture.h5");
+    info = reader.info();
+    words.resize(info.bit_times * static_cast<std::uint64_t>(info.words_per_bit_time));
+    reader.read(0, words);
+  }
+  for (std::size_t t = 0; 2 * t < words.size(); ++t) {
+    words[2 * t] |= 1U << 5U;  // channel 5 is stuck
+  }
+  {
+    CaptureWriter writer(folder_ / "stuck.h5", info);
+    writer.append(words);
+    writer.finish();
+  }
+  EXPECT_EQ(run("--set daemon.source.loop=true --set daemon.source.path=" + (folder_ / "stuck.h5"),
+                "NEARFIELDD_FAULT=mask-device"),
+            69)
+      << log();
+  EXPECT_THAT(log(), HasSubstr("a mask fails as if the device had"));
+}
+
 // Each frame takes 200 ms, so that every stop falls into one; the source's bits stop coming, too. Neither the frame's
 // deadline nor the time without bits may count what passed while nothing could run.
 TEST_F(NearfielddTest, AStoppedProcessGoesOn) {

@@ -16,11 +16,30 @@ namespace {
 
 using testing::HasSubstr;
 
-/// What examples/controller.c, as it is built, says of 100 frames whose expected error is this.
-std::string output_with_error(float error_estimate) {
+struct Said {
+  std::string output;
+  int exit_code = -1;
+};
+
+/// What examples/controller.c, as it is built, says of these arguments.
+Said say(const std::string& arguments) {
+  const auto bin = std::filesystem::path(NEARFIELD_BINARY).parent_path();
+  FILE* pipe = popen(((bin / "controller").string() + " " + arguments + " 2>&1").c_str(), "r");
+  EXPECT_NE(pipe, nullptr);
+  Said said;
+  std::array<char, 4096> chunk{};
+  while (const std::size_t count = std::fread(chunk.data(), 1, chunk.size(), pipe)) {
+    said.output.append(chunk.data(), count);
+  }
+  const int status = pclose(pipe);
+  said.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return said;
+}
+
+/// What it says of 100 frames whose expected error is this.
+Said with_error(float error_estimate, const ImagesHeader& header = test::ring_header()) {
   const test::SocketFolder folder;
   const std::string socket = folder / "ring.sock";
-  const ImagesHeader header = test::ring_header();
   RingOutput ring({}, {.socket = socket});
   ring.begin(result_header(header), {.epoch = 1});
   std::atomic<bool> stop = false;
@@ -32,18 +51,16 @@ std::string output_with_error(float error_estimate) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   });
-  const auto bin = std::filesystem::path(NEARFIELD_BINARY).parent_path();
-  FILE* pipe = popen(((bin / "controller").string() + " " + socket + " 100 2>&1").c_str(), "r");
-  EXPECT_NE(pipe, nullptr);
-  std::string output;
-  std::array<char, 4096> chunk{};
-  while (const std::size_t count = std::fread(chunk.data(), 1, chunk.size(), pipe)) {
-    output.append(chunk.data(), count);
-  }
-  EXPECT_EQ(pclose(pipe), 0) << output;
+  const Said said = say(socket + " 100");
   stop = true;
   publisher.join();
-  return output;
+  return said;
+}
+
+std::string output_with_error(float error_estimate) {
+  const Said said = with_error(error_estimate);
+  EXPECT_EQ(said.exit_code, 0) << said.output;
+  return said.output;
 }
 
 TEST(ControllerExample, ActsOnGoodFramesAndOnNoOthers) {
@@ -61,6 +78,24 @@ TEST(ControllerExample, DoesNotActWhereTheErrorIsLargeOrNotKnown) {
   const std::string large = output_with_error(0.5F);
   EXPECT_THAT(large, HasSubstr("no action: the image's error is too large"));
   EXPECT_THAT(large, Not(HasSubstr("mode at")));
+}
+
+// A pressure taken for a velocity would drive the machine.
+TEST(ControllerExample, EndsWhereTheImagesAreNoVelocity) {
+  ImagesHeader header = test::ring_header();
+  header.quantity = "pressure";
+  header.unit = "Pa";
+  const Said said = with_error(0.04F, header);
+  EXPECT_EQ(said.exit_code, 78);
+  EXPECT_THAT(said.output, HasSubstr("expected holography.quantity: normal_velocity, found pressure"));
+  EXPECT_THAT(said.output, Not(HasSubstr("mode at")));
+}
+
+TEST(ControllerExample, TakesNoOptionForASocket) {
+  EXPECT_EQ(say("--help").exit_code, 0);
+  EXPECT_THAT(say("--help").output, HasSubstr("usage: controller [SOCKET [FRAMES]]"));
+  EXPECT_EQ(say("--quiet").exit_code, 64);
+  EXPECT_EQ(say("'' ten").exit_code, 64);
 }
 
 }  // namespace

@@ -54,6 +54,36 @@ std::vector<std::uint32_t> take_stream(Source& source, std::size_t count, std::u
   return all;
 }
 
+// What comes before the daemon is ready is old when it is: nothing of it is in the stream.
+TEST(Sources, UdpDropsWhatCameBeforeItsStart) {
+  const TemporaryFolder folder;
+  test::write_random_capture(folder / "capture.h5", 1'000);
+  const Playback playback = Playback::of(folder / "capture.h5");
+  const auto source = make_source({.source = {.address = "127.0.0.1:0"}, .words_per_element = kWords});
+  const auto send = [&](std::uint64_t first) {
+    (void)send_packets(
+        playback,
+        {.to = "127.0.0.1:" + std::to_string(source->port()), .first_element = first, .elements_per_packet = 100},
+        [] { return false; });
+  };
+  send(0);
+  EXPECT_EQ(source->discard_waiting(), 10U);
+  EXPECT_EQ(source->discard_waiting(), 0U);
+  EXPECT_FALSE(source->ring().newest());
+  source->start();
+  send(50'000);
+  ASSERT_TRUE(source->ring().wait_for_stream(kNeverNs));
+  EXPECT_EQ(source->ring().accept_stream().first_element, 50'000U);
+  ASSERT_EQ(source->ring().wait_for(51'000, kNeverNs), WaitResult::kReady);
+  const std::optional<NewestElement> newest = source->ring().newest();
+  ASSERT_TRUE(newest);
+  EXPECT_EQ(newest->stream, 1U);
+  EXPECT_EQ(newest->elements, 1'000U);
+  EXPECT_LE(newest->arrived_ns, monotonic_ns());
+  source->stop();
+  EXPECT_EQ(source->counters().packets.datagrams, 10U);
+}
+
 TEST(Sources, UdpOverLoopbackDeliversTheFile) {
   const TemporaryFolder folder;
   constexpr std::uint64_t kBitTimes = 20'000;

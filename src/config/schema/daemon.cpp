@@ -21,6 +21,8 @@ constexpr int kLongestReorder = 1 << 24;
 constexpr std::int64_t kSmallestRing = 1 << 12;
 constexpr std::int64_t kLargestRing = std::int64_t{1} << 26;
 constexpr std::int64_t kLargestJump = std::int64_t{1} << 40;
+constexpr double kLowestSampleRate_hz = 1.0;
+constexpr double kHighestSampleRate_hz = 1e7;
 constexpr int kFewestSlots = 2;
 constexpr int kMostSlots = 65536;
 constexpr std::int64_t kSmallestRecording = kMebibyte;
@@ -127,9 +129,14 @@ void describe(Section& section, DaemonSettings::Source& source) {
   section.add("payload", source.payload,
               choice<Daemon::Payload>({{Daemon::Payload::kBits, "one a microphone and bit-time"},
                                        {Daemon::Payload::kSamples,
-                                        "float32 in pascal, one of every channel each front_end.decimation bit-times, "
-                                        "decimated before they come here, such as by an FPGA"}}),
+                                        "float32, one of every channel at sample_rate_hz, in units of "
+                                        "array.pascal_per_unit, such as of a sound card or decimated by an FPGA"}}),
               "what udp and pipe carry");
+  section.add(
+      "sample_rate_hz", source.sample_rate_hz,
+      or_none(number({"a rate from", kLowestSampleRate_hz, kHighestSampleRate_hz, "Hz"}),
+              "array.clock_hz / front_end.decimation"),
+      "udp and pipe with payload samples: how many samples of a channel come a second, 48000 of most sound cards");
   section.add(
       "address", source.address, host_port("HOST:PORT, such as " + DaemonSettings::Source{}.address),
       "udp: HOST:PORT to listen at, or [IPV6]:PORT; 0.0.0.0:7230 listens on every interface; or a multicast group "

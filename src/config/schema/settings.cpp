@@ -85,19 +85,17 @@ void describe(Section& section, ArraySettings& array) {
               "order of the bits in a capture", Effect::kRestart);
   const auto get_clock = [&array] { return static_cast<int>(std::lround(array.clock_hz)); };
   const auto set_clock = [&array](int clock_hz) { array.clock_hz = clock_hz; };
-  section.add(
-      "clock_hz", {get_clock, set_clock},
-      integer(static_cast<int>(kSlowestClock_hz), static_cast<int>(kFastestClock_hz), "Hz"),
-      "of the microphones' bits; live samples come at clock_hz / front_end.decimation, 51200 Hz of a converter as "
-      "1638400 by 32",
-      Effect::kRestart);
+  section.add("clock_hz", {get_clock, set_clock},
+              integer(static_cast<int>(kSlowestClock_hz), static_cast<int>(kFastestClock_hz), "Hz"),
+              "of the microphones' bits; of live samples daemon.source.sample_rate_hz says the rate", Effect::kRestart);
   section.add("sensitivity_dbfs", array.sensitivity_dbfs, number({"a level from", -200.0, 100.0, "dBFS"}),
               "level of a 1 Pa rms sine; gives bits their pascals");
   section.add(
       "pascal_per_unit", array.pascal_per_unit,
-      or_none(number({"a factor from", 1e-12, 1e12, "Pa"}), "not given: a file that needs it is refused"),
-      "to a value 1 of a file of samples that does not say it: full scale of a WAV file of integers, 1 of a WAV "
-      "or MATLAB file whose values are in Pa",
+      or_none(number({"a factor from", 1e-12, 1e12, "Pa"}),
+              "not given: a file that needs it is refused, and live samples are taken as pascal"),
+      "of a value 1 of samples that do not say it: of a file (full scale of a WAV file of integers, 1 of a WAV or "
+      "MATLAB file whose values are in Pa), or of udp and pipe",
       Effect::kRestart);
   section.add("dead_channels", array.dead_channels, integers(0, kMaxSide * kMaxSide - 1),
               "row * columns + column of microphones to replace by their neighbours");

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "config/config.hpp"
+#include "config/live_samples.hpp"
 #include "control/checks/check_parts.hpp"
 #include "control/socket/exposure.hpp"
 #include "nearfield/error.hpp"
@@ -12,16 +13,28 @@
 namespace nearfield::control {
 namespace {
 
+/// Nothing but the settings says what comes; who reads the line sees whether it is so.
+void look_at_input(CheckUp& up) {
+  if (is_bare(up.settings.daemon.source)) {
+    up.note("daemon.source: " + text_of(live_input_facts(up.settings)));
+  }
+}
+
 struct Look {
   const char* check;
   void (*look)(CheckUp& up);
 };
 
 /// In the order in which findings are printed.
-constexpr std::array kLooks = {Look{"sockets", look_at_sockets},       Look{"stale_sockets", look_at_stale_sockets},
-                               Look{"ports", look_at_ports},           Look{"socket_buffers", look_at_socket_buffers},
-                               Look{"files", look_at_files},           Look{"array", look_at_array},
-                               Look{"recordings", look_at_recordings}, Look{"limits", look_at_limits}};
+constexpr std::array kLooks = {Look{"input", look_at_input},
+                               Look{"sockets", look_at_sockets},
+                               Look{"stale_sockets", look_at_stale_sockets},
+                               Look{"ports", look_at_ports},
+                               Look{"socket_buffers", look_at_socket_buffers},
+                               Look{"files", look_at_files},
+                               Look{"array", look_at_array},
+                               Look{"recordings", look_at_recordings},
+                               Look{"limits", look_at_limits}};
 
 }  // namespace
 

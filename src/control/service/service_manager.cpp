@@ -46,6 +46,8 @@ std::int64_t ServiceManager::watchdog_interval_ns() {
   return sd_watchdog_enabled(0, &interval_us) > 0 ? static_cast<std::int64_t>(interval_us) * kMicrosecondNs : 0;
 }
 
+bool ServiceManager::is_there() { return watchdog_interval_ns() > 0 || std::getenv("NOTIFY_SOCKET") != nullptr; }
+
 std::string credential_path(const std::string& setting) {
   constexpr std::string_view kPrefix = "credential:";
   if (!setting.starts_with(kPrefix)) {

@@ -18,6 +18,8 @@ class ServiceManager {
   void feed_watchdog() const;
   /// The unit's WatchdogSec; 0: no watchdog.
   [[nodiscard]] static std::int64_t watchdog_interval_ns();
+  /// True where somebody is told how the process is, who starts it again when it ends.
+  [[nodiscard]] static bool is_there();
 };
 
 /// The path that a setting names: itself, or for "credential:NAME" the file of that name among systemd's credentials.

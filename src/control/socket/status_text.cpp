@@ -73,6 +73,20 @@ std::string counts(const json& named) {
   return result;
 }
 
+/// What comes as the settings have it, the rate that was measured, and what is in doubt.
+void add_input(std::string& out, const json& input) {
+  if (!input.is_object()) {
+    return;
+  }
+  const json measured = part(input, "measured_rate_hz");
+  add_line(out, "input",
+           text(part(input, "text")) +
+               (measured.is_number() ? fmt::format("; measured {:.6g} samples a second", measured.get<double>()) : ""));
+  for (const json& doubt : part(input, "doubts")) {
+    add_line(out, "  in doubt", text(doubt));
+  }
+}
+
 void add_times(std::string& out, const json& status) {
   if (const std::string age = percentiles(part(status, "age_ms")); !age.empty()) {
     add_line(out, "age", age);
@@ -237,6 +251,7 @@ std::string status_text(const json& status) {
            fmt::format("{}, version {}, up {}", text(part(status, "state")), text(part(status, "version")),
                        uptime(part(status, "uptime_s"))));
   add_line(out, "source", text(part(status, "source")));
+  add_input(out, part(status, "input"));
   add_line(out, "device", text(part(status, "device")));
   const json devices = part(status, "devices");
   for (const auto& [processor, device] : devices.items()) {

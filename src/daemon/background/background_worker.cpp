@@ -1,23 +1,26 @@
 #include "daemon/background/background_worker.hpp"
 
 #include <pthread.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "control/service/realtime.hpp"
 #include "core/stoppable.hpp"
+#include "daemon/last_words.hpp"
+#include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
 
-BackgroundWorker::BackgroundWorker(std::string name, Priority priority) {
-  thread_ = std::jthread([this, name = std::move(name), priority](const std::stop_token& stop) {
+BackgroundWorker::BackgroundWorker(std::string name, Priority priority) : name_(std::move(name)) {
+  thread_ = std::jthread([this, priority](const std::stop_token& stop) {
     const Stoppable stoppable(stop);
     control::leave_realtime();
     if (priority == Priority::kLow) {
       control::lower_priority();
     }
-    pthread_setname_np(pthread_self(), name.c_str());
+    pthread_setname_np(pthread_self(), name_.c_str());
     work();
   });
 }
@@ -55,6 +58,18 @@ void BackgroundWorker::close() {
   }
 }
 
+/// A device that fails ends the process, as on the engine's thread; anything else ends the task alone.
+void BackgroundWorker::run_task(const Task& task) const {
+  try {
+    task();
+  } catch (const Stopped&) {  // is_closed_ is true
+  } catch (const DeviceError& error) {
+    end_process(error.exit_code(), error.what());
+  } catch (const std::exception& error) {
+    spdlog::error("{}: {}; what was in effect stays", name_, error.what());
+  }
+}
+
 void BackgroundWorker::work() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -67,10 +82,7 @@ void BackgroundWorker::work() {
     *due = false;
     const Task task = tasks_[static_cast<std::size_t>(due - is_due_.begin())];
     lock.unlock();
-    try {
-      task();
-    } catch (const Stopped&) {  // is_closed_ is true
-    }
+    run_task(task);
     lock.lock();
   }
 }

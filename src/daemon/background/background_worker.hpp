@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/system/inheriting_mutex.hpp"
+
 namespace nearfield::daemon {
 
 /// A thread without real-time priority that runs tasks which must not delay the engine's thread, such as microphone
@@ -23,7 +25,8 @@ class BackgroundWorker {
   BackgroundWorker(const BackgroundWorker&) = delete;
   BackgroundWorker& operator=(const BackgroundWorker&) = delete;
 
-  /// Returns the number for run(). Tasks must throw nothing but Stopped. Any thread.
+  /// Returns the number for run(). A task that throws a DeviceError ends the process with its exit code; what else it
+  /// throws is logged. Any thread.
   std::size_t add(Task task);
   /// Marks the task as due. Any thread; holds a mutex for some instructions only.
   void run(std::size_t task);
@@ -39,8 +42,10 @@ class BackgroundWorker {
 
  private:
   void work();
-  mutable std::mutex mutex_;
-  std::condition_variable due_;
+  void run_task(const Task& task) const;
+  const std::string name_;
+  mutable InheritingMutex mutex_;  ///< the engine's thread takes it, in run()
+  std::condition_variable_any due_;
   std::vector<Task> tasks_;
   std::vector<bool> is_due_;  ///< [task]
   bool is_closed_ = false;

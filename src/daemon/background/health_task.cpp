@@ -93,6 +93,8 @@ void HealthTask::work() {
   if (!slot_.is_full) {
     return;
   }
+  // Also after an exception, so that the next window is looked at.
+  const std::unique_ptr<Slot, void (*)(Slot*)> used(&slot_, [](Slot* slot) { slot->is_full = false; });
   if (has_restarted_.exchange(false) && monitor_) {
     monitor_->forget();
   }
@@ -105,7 +107,6 @@ void HealthTask::work() {
       apply(lock);
     }
   }
-  slot_.is_full = false;
 }
 
 std::vector<int> HealthTask::count_bad() {

@@ -1,15 +1,9 @@
 #include "daemon/background/search_task.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <complex>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
-
-#include "core/stoppable.hpp"
-#include "daemon/last_words.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
 namespace {
@@ -85,7 +79,6 @@ void SearchTask::look(const WindowView& view) {
   worker_->run(task_);
 }
 
-/// Tasks do not throw.
 std::shared_ptr<const Findings> SearchTask::search_in(SearchChain& chain, const Snapshot& taken) const {
   try {
     if (!taken.follows) {
@@ -95,15 +88,10 @@ std::shared_ptr<const Findings> SearchTask::search_in(SearchChain& chain, const 
         taken.is_whole ? chain.look(taken.hop, taken.spectra, *taken.mask) : chain.pass_over(taken.hop);
     adopt_(found, taken.epoch);
     return found.findings;
-  } catch (const Stopped&) {
-    chain.restart();  // the daemon ends
-  } catch (const DeviceError& error) {
-    end_process(error.exit_code(), error.what());
-  } catch (const std::exception& error) {
+  } catch (...) {
     chain.restart();
-    spdlog::error("search: {}; what was found before stays", error.what());
+    throw;
   }
-  return nullptr;
 }
 
 void SearchTask::work() {

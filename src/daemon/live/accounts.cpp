@@ -11,6 +11,7 @@ constexpr std::int64_t kNamedEveryNs = 10'000'000'000;
 struct Loss {
   const char* name;
   std::uint64_t count;
+  const char* meaning = "";  ///< for the log, where the name alone does not say what to look at
 };
 
 /// What the sums are made of, in the order of metric_names().
@@ -22,12 +23,14 @@ std::vector<Loss> losses(const SourceCounters& source, const Publisher::Counts& 
           {"abandoned", source.ring.abandoned},
           {"late", source.ring.late},
           {"duplicate", source.ring.duplicate},
-          {"packets_foreign", packets.fault(PacketFault::kForeign)},
+          {"packets_foreign", packets.fault(PacketFault::kForeign), ": datagrams that are no NFB1 packets"},
           {"packets_version", packets.fault(PacketFault::kVersion)},
           {"packets_length", packets.fault(PacketFault::kLength)},
           {"packets_crc", packets.fault(PacketFault::kCrc)},
-          {"packets_kind", packets.fault(PacketFault::kKind)},
-          {"packets_words", packets.fault(PacketFault::kWords)},
+          {"packets_kind", packets.fault(PacketFault::kKind),
+           ": packets of the other payload than daemon.source.payload says"},
+          {"packets_words", packets.fault(PacketFault::kWords),
+           ": packets of other words a sample than the array has channels, or its layout words a bit-time"},
           {"packets_other_stream", packets.other_stream},
           {"packets_implausible", packets.implausible},
           {"packets_not_allowed", packets.not_allowed},
@@ -70,7 +73,8 @@ void Accounts::update(const SourceCounters& source, const Publisher::Counts& pau
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (now[i].count > counted_[i]) {  // a new recorder counts from 0 again
       metrics_->lose(i, now[i].count - counted_[i]);
-      log_->log(spdlog::level::warn, now[i].name, "{} more, {} in all", now[i].count - counted_[i], now[i].count);
+      log_->log(spdlog::level::warn, now[i].name, "{} more, {} in all{}", now[i].count - counted_[i], now[i].count,
+                now[i].meaning);
     }
     counted_[i] = now[i].count;
   }

@@ -23,7 +23,7 @@ constexpr std::uint64_t kWarmUpSample = std::uint64_t{1} << 40U;
 /// Reports the steps of a start, each with the time that the one before took.
 class Steps {
  public:
-  explicit Steps(const StepReport& report) : report_(report) {}
+  explicit Steps(StepReport report) : report_(std::move(report)) {}
   void begin(const std::string& what) {
     const std::int64_t now_ns = monotonic_ns();
     const std::string took =
@@ -38,7 +38,7 @@ class Steps {
 
  private:
   static constexpr int kSteps = 4;
-  const StepReport& report_;
+  const StepReport report_;
   int number_ = 0;
   std::int64_t begun_ns_ = 0;
 };
@@ -95,7 +95,7 @@ void image_silence(Engine& engine, const EnginePlan& plan, const LiveInput& inpu
 }
 
 /// With a microphone masked too, which takes kernels that run only then, and may be so at any time.
-ShortestTimes warm_up(Engine& engine, const EnginePlan& plan, const LiveInput& input, Steps& steps) {
+ShortestTimes run_every_kernel(Engine& engine, const EnginePlan& plan, const LiveInput& input, Steps& steps) {
   ShortestTimes shortest_s(engine.processors(), std::numeric_limits<double>::infinity());
   const ArrayPlan& array = engine.array_plan();
   const std::set<int> dead(array.dead_channels.begin(), array.dead_channels.end());
@@ -155,6 +155,11 @@ std::vector<std::string> cadence_warnings(const EnginePlan& plan, std::span<cons
   return warnings;
 }
 
+void warm_up(Engine& engine, const EnginePlan& plan, const LiveInput& input) {
+  Steps steps({});
+  (void)run_every_kernel(engine, plan, input, steps);
+}
+
 std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& input, std::uint64_t number,
                                   std::shared_ptr<TrackIds> track_ids, const StepReport& report) {
   Steps steps(report);
@@ -170,7 +175,7 @@ std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& inp
   epoch->engine = make_engine(device, epoch->plan);
   const Engine& engine = *epoch->engine;
   epoch->limits = limits_of(settings, engine);
-  const ShortestTimes shortest_s = warm_up(*epoch->engine, epoch->plan, input, steps);
+  const ShortestTimes shortest_s = run_every_kernel(*epoch->engine, epoch->plan, input, steps);
   epoch->notes = plan_notes(engine);
   epoch->warnings = plan_warnings(engine);
   if (!input.waits) {

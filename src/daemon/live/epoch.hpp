@@ -26,6 +26,10 @@ struct Epoch {
 /// its windows. `taken_s` [processor], the first one's too, which is not looked at.
 std::vector<std::string> cadence_warnings(const EnginePlan& plan, std::span<const double> taken_s, double hop_s);
 
+/// Runs each kernel that a stream may ever need, on silence, as some drivers compile at the first launch: a live stream
+/// must not wait for a compiler. Part of make_epoch().
+void warm_up(Engine& engine, const EnginePlan& plan, const LiveInput& input);
+
 /// Takes a line about what is begun, such as "step 2 of 4: compiling programs for NAME".
 using StepReport = std::function<void(const std::string& line)>;
 

@@ -16,8 +16,7 @@ constexpr std::int64_t kLatestLookNs = 25'000'000;
 
 }  // namespace
 
-FrameWatch::FrameWatch(std::int64_t deadline_ns, std::function<void(std::int64_t)> on_hang,
-                       std::function<void()> prepare_thread)
+FrameWatch::FrameWatch(std::int64_t deadline_ns, OnHang on_hang, std::function<void()> prepare_thread)
     : on_hang_(std::move(on_hang)), deadline_ns_(deadline_ns), thread_([this, prepare = std::move(prepare_thread)] {
         if (prepare) {
           prepare();
@@ -38,23 +37,28 @@ FrameWatch::Planning::~Planning() { watch_->planning_until_ns_ = 0; }
 
 bool FrameWatch::is_planning() const noexcept { return monotonic_ns() < planning_until_ns_; }
 
+void FrameWatch::expect_first(std::int64_t limit_ns) noexcept { first_until_ns_ = monotonic_ns() + limit_ns; }
+
 void FrameWatch::run() {
   std::int64_t looked_ns = monotonic_ns();
   std::int64_t frame_ns = 0;    // begin of the frame that was seen last
   std::int64_t excused_ns = 0;  // of its age
+  bool is_reported = false;
   while (!stop_.load(std::memory_order_relaxed)) {
     const std::int64_t now_ns = monotonic_ns();
     const std::int64_t begun_ns = begun_ns_.load(std::memory_order_relaxed);
     if (begun_ns != frame_ns) {
       frame_ns = begun_ns;
       excused_ns = 0;
+      is_reported = false;
     }
-    const bool plans = now_ns < planning_until_ns_.load(std::memory_order_relaxed);
+    const bool plans = now_ns < planning_until_ns_.load(std::memory_order_relaxed) ||
+                       now_ns < first_until_ns_.load(std::memory_order_relaxed);
     const std::int64_t excused_from_ns = std::max(begun_ns, looked_ns + (plans ? 0 : kLatestLookNs));
     excused_ns += std::max<std::int64_t>(0, now_ns - excused_from_ns);
     const std::int64_t age_ns = begun_ns == 0 ? 0 : now_ns - begun_ns - excused_ns;
-    if (age_ns > deadline_ns_.load(std::memory_order_relaxed)) {
-      on_hang_(age_ns);
+    if (age_ns > deadline_ns_.load(std::memory_order_relaxed) && !std::exchange(is_reported, true) &&
+        !on_hang_(age_ns)) {
       return;
     }
     looked_ns = now_ns;

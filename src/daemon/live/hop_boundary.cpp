@@ -1,20 +1,20 @@
 #include "daemon/live/hop_boundary.hpp"
 
-#include <exception>
 #include <utility>
 
 namespace nearfield::daemon {
 
 void HopBoundary::run(const std::function<void()>& work) {
   const std::lock_guard one_at_a_time(callers_);
-  std::unique_lock lock(mutex_);
   work_ = &work;
-  has_work_.store(true, std::memory_order_release);
-  done_.wait(lock, [this] { return work_ == nullptr || closed_; });
-  has_work_.store(false);
-  if (work_ != nullptr) {
-    work_ = nullptr;
-    lock.unlock();
+  state_.store(State::kPosted);
+  // Either this load sees that the engine has ended, or close() sees that work is posted.
+  if (State posted = State::kPosted; closed_.load() && state_.compare_exchange_strong(posted, State::kRefused)) {
+    work();
+    return;
+  }
+  state_.wait(State::kPosted);
+  if (state_.load() == State::kRefused) {
     work();
     return;
   }
@@ -23,29 +23,21 @@ void HopBoundary::run(const std::function<void()>& work) {
   }
 }
 
-void HopBoundary::run_waiting() {
-  {
-    const std::lock_guard lock(mutex_);
-    has_work_.store(false);
-    if (work_ == nullptr) {
-      return;
-    }
-    try {
-      (*work_)();
-    } catch (...) {
-      error_ = std::current_exception();
-    }
-    work_ = nullptr;
+void HopBoundary::run_posted() {
+  try {
+    (*work_)();
+  } catch (...) {
+    error_ = std::current_exception();
   }
-  done_.notify_one();
+  state_.store(State::kDone);
+  state_.notify_one();
 }
 
 void HopBoundary::close() {
-  {
-    const std::lock_guard lock(mutex_);
-    closed_ = true;
+  closed_.store(true);
+  if (State posted = State::kPosted; state_.compare_exchange_strong(posted, State::kRefused)) {
+    state_.notify_one();
   }
-  done_.notify_one();
 }
 
 }  // namespace nearfield::daemon

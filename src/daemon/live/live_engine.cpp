@@ -491,15 +491,17 @@ void LiveEngine::publish_late() {
     epoch_->engine->finish_late();
   }
   const std::uint32_t under_way = epoch_->engine->under_way();
-  std::erase_if(late_, [&](LateFrame& one) {
-    if ((under_way >> one.frame.processor & 1U) != 0) {
-      return false;
+  for (std::size_t i = 0; i < late_.size();) {
+    if ((under_way >> late_[i].frame.processor & 1U) != 0) {
+      ++i;
+      continue;
     }
+    LateFrame one = std::move(late_[i]);
+    late_.erase(late_.begin() + static_cast<std::ptrdiff_t>(i));
     take_products(one.frame, one.window);
     publisher_->publish_to_controllers(one.frame);
     publisher_->publish_to_others(one.frame, one.pauses);
-    return true;
-  });
+  }
 }
 
 /// Between the newest frame and a new stream's first one, the window of `first_sample`: the hops that would have come,

@@ -48,8 +48,9 @@ struct LiveHooks {
   std::function<void(const FrameReport& report)> end;     ///< it is out
   std::function<void(const StreamStart& start)> restart;  ///< a stream has begun
   std::function<void(const WindowView& view)> look;       ///< the first window of those computed together
-  std::function<void(Frame& frame)> judge;                ///< a processor's frame, before it is published
-  std::function<void(std::uint64_t sequence)> fault;      ///< for tests: runs where a frame is computed
+  std::function<void(std::span<const std::uint32_t> words)> values;  ///< of samples, all of which came
+  std::function<void(Frame& frame)> judge;                           ///< a processor's frame, before it is published
+  std::function<void(std::uint64_t sequence)> fault;                 ///< for tests: runs where a frame is computed
 };
 
 /// From the ring of a source to the outputs, hop by hop, on one thread. Positions count samples (32 bit-times, or one

@@ -114,6 +114,9 @@ void LiveEngine::feed(std::uint64_t first, std::uint64_t end, Chunk& chunk, cons
     const std::span<std::uint32_t> room = room_for(samples * words);
     take(first, room, chunk);
     record(chunk, pauses);
+    if (hooks_.values && input_.form == InputForm::kSamples && chunk.missing.empty()) {
+      hooks_.values(room);
+    }
     push(first, room);
     first += samples;
   }
@@ -138,6 +141,11 @@ void LiveEngine::push(std::uint64_t first_sample, std::span<const std::uint32_t>
   std::vector<float>& samples = samples_[pieces_++];
   samples.resize(words.size());
   std::memcpy(samples.data(), words.data(), words.size_bytes());
+  if (input_.pascal_per_unit != 1.0) {  // in the arithmetic of TimeDataReader: the same samples, the same frames
+    for (float& value : samples) {
+      value = static_cast<float>(static_cast<double>(value) * input_.pascal_per_unit);
+    }
+  }
   epoch_->engine->push_samples(first_sample, samples);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "config/config.hpp"
+#include "config/live_samples.hpp"
 #include "config/words.hpp"
 #include "files/array_files_on_disk.hpp"
 #include "nearfield/error.hpp"
@@ -31,10 +32,12 @@ std::string name_of_input(const DaemonSettings::Source& source) {
   return source.scene;
 }
 
-/// Of samples: their rate, and where a file says so their microphones.
+/// Rate and unit of samples, and where a file says so their microphones. A file's values are pascal when they come.
 void describe_samples(const Settings& settings, LiveInput& input) {
-  if (settings.daemon.source.kind != DaemonSettings::SourceKind::kFile) {
-    input.element_rate_hz = settings.array.clock_hz / settings.front_end.decimation;
+  if (takes_live_samples(settings.daemon.source)) {
+    const LiveInputFacts facts = live_input_facts(settings);
+    input.element_rate_hz = facts.element_rate_hz;
+    input.pascal_per_unit = facts.pascal_per_unit;
     return;
   }
   const TimeDataReader reader(settings.daemon.source.path, settings.array.channels);
@@ -50,9 +53,7 @@ SourceSettings source_settings(const Settings& settings) {
   out.source = source;
   out.pascal_per_unit = settings.array.pascal_per_unit;
   out.channels = settings.array.channels;
-  const bool is_bare =
-      source.kind == DaemonSettings::SourceKind::kUdp || source.kind == DaemonSettings::SourceKind::kPipe;
-  const bool is_samples = is_bare && source.payload == DaemonSettings::Payload::kSamples;
+  const bool is_samples = takes_live_samples(source);
   out.bit_times_per_element = static_cast<std::uint64_t>(is_samples ? settings.front_end.decimation : 1);
   const auto bit_times = [&](int samples) {
     return static_cast<std::uint64_t>(samples) * static_cast<std::uint64_t>(settings.front_end.decimation);
@@ -61,7 +62,7 @@ SourceSettings source_settings(const Settings& settings) {
   // A window must fit beside what may still come late.
   out.least_ring_elements =
       kRingOverReorder * (ring_settings(out).reorder_elements + window / out.bit_times_per_element);
-  if (is_bare) {
+  if (is_bare(source)) {
     out.words_per_element =
         static_cast<std::size_t>(is_samples ? settings.array.geometry.rows * settings.array.geometry.columns
                                             : words_per_bit_time(settings.array.layout, settings.array.geometry));
@@ -79,6 +80,7 @@ LiveInput live_input(const Settings& settings, const Source& source) {
                      settings.daemon.source.kind == DaemonSettings::SourceKind::kSimulate;
   input.waits = plays && settings.daemon.source.pace == DaemonSettings::Pace::kFast;
   input.element_rate_hz = input.capture ? input.capture->sample_rate_hz : settings.array.clock_hz;
+  input.rate_from = is_bare(settings.daemon.source) ? live_input_facts(settings).rate_from : input.name;
   if (ring.kind == PayloadKind::kSamples) {
     input.form = InputForm::kSamples;
     input.elements_per_sample = 1;

@@ -16,6 +16,8 @@ namespace nearfield::daemon {
 struct LiveInput {
   InputForm form = InputForm::kBits;
   double element_rate_hz = kBitRateHz;
+  std::string rate_from = {};    ///< which setting or input says the rate, for people
+  double pascal_per_unit = 1.0;  ///< by which samples are multiplied, as they come in units of the settings'
   std::size_t words_per_element = 0;
   std::uint64_t elements_per_sample = kBitsPerWord;
   std::optional<CaptureInfo> capture;                ///< the array of a file or a scene, from its attributes

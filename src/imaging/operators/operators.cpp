@@ -208,6 +208,7 @@ void Operators::build() {
   const ocl::Program program = device_.build(kOperatorsStage, "imaging/operators.cl", defines);
   if (searches_points(plan_)) {
     to_sources_ = program.kernel("operators_sources");
+    sources_are_new_ = true;
     to_sources_.set("arena", arena_.whole())
         .set("residuals", residuals_)
         .set("frequencies", static_cast<std::int32_t>(frequencies_));
@@ -270,7 +271,8 @@ void Operators::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status
   const auto launch = [&](std::size_t blocks, std::size_t images) {
     return ocl::Launch{.global_0 = group_ * blocks, .local_0 = group_, .global_1 = images};
   };
-  if (has_sources_) {
+  // The first frame runs it without any source, as sonah's first frame does its own: its residuals are not read then.
+  if (has_sources_ || std::exchange(sources_are_new_, false)) {
     to_sources_.set(fitted_, usable);
     to_sources_.enqueue(launch(1, holograms));
   }

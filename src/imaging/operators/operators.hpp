@@ -59,7 +59,8 @@ class Operators : public Imager {
   std::shared_ptr<const std::vector<OperatorTables>> search_tables_;  ///< of the search; null: there is none
   std::shared_ptr<const Findings> findings_;                          ///< in effect; null: none
   bool has_sources_ = false;
-  bool always_conditions_;  ///< else where a microphone is masked
+  bool sources_are_new_ = false;  ///< to_sources_ has not run yet
+  bool always_conditions_;        ///< else where a microphone is masked
   bool conditions_;
   ocl::Kernel to_sources_;    ///< where there may be point sources
   ocl::Arguments<1> fitted_;  ///< of to_sources_

@@ -488,8 +488,9 @@ void FusedPnah::enqueue_frame(const ComplexBuffer& spectra, const StatusBuffer& 
     frame_.set(frame_place_, place.half, place.age);
   }
   frame_.set(frame_input_, spectra, status);
-  frame_.set(frame_number_, ++launches_);
+  frame_.set(frame_number_, launches_ + 1);
   frame_.enqueue(frame_launch_);
+  ++launches_;  // not where the launch failed: its groups have counted nothing
 }
 
 void FusedPnah::enqueue_stages(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {

@@ -246,6 +246,7 @@ void Sonah::build(const ocl::Device& device, const PnahPlan& plan, const SonahAr
   to_modes_ = program.kernel("sonah_modes");
   if (plan.holography.search_every_frames > 0) {
     to_waves_ = program.kernel("sonah_waves");
+    waves_are_new_ = true;
     to_waves_.set("arena", arena_.whole()).set("frequencies", static_cast<std::int32_t>(frequencies_));
   }
   to_noise_ = program.kernel("sonah_noise");
@@ -346,7 +347,9 @@ void Sonah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, st
   }
   to_modes_.set(measured_, conditions_ ? microphones_.conditioned() : spectra);
   to_modes_.enqueue({.global_0 = group_ * mode_parts_, .local_0 = group_, .global_1 = frames * frequencies_});
-  if (has_waves_) {
+  // The first frame runs the kernel without any wave, which changes nothing: some drivers compile at the first launch,
+  // and a live stream that finds a wave must not wait for that.
+  if (has_waves_ || std::exchange(waves_are_new_, false)) {
     to_waves_.enqueue({.global_0 = group_, .local_0 = group_, .global_1 = frames * frequencies_});
   }
   if (frames > 1) {  // the records of the frames before

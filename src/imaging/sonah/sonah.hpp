@@ -62,6 +62,7 @@ class Sonah : public Imager {
   ocl::Buffer<float> waves_;                  ///< [frequency][table], in the arena
   ocl::Buffer<std::int32_t> memories_;        ///< likewise
   bool has_waves_ = false;                    ///< in any frequency
+  bool waves_are_new_ = false;                ///< to_waves_ has not run yet
   std::shared_ptr<const Findings> findings_;  ///< in use, which the device may still be reading
   Microphones microphones_;
   bool always_conditions_;  ///< else where a microphone is masked

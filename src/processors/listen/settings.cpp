@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "config/contradictions.hpp"
+#include "config/live_samples.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "config/schema/section.hpp"
 
@@ -191,7 +192,7 @@ void ListenSettings::check(const Settings& settings, const std::string& path, co
   }
   if (is_placed && is_settled(path + "every_hops") && is_settled("front_end.hop_samples")) {
     const int every_hops = far_field::every_hops_of(settings, path);
-    const double rate_hz = settings.array.clock_hz / settings.front_end.decimation;
+    const double rate_hz = sample_rate_of(settings);
     const ListenSizes sizes_of_frame = sizes(settings, every_hops, rate_hz);
     if (sizes_of_frame.new_samples < 2 || sizes_of_frame.window_samples > kLongestListenWindow) {
       found.push_back(
@@ -211,7 +212,7 @@ double ListenSettings::frame_bytes(const Settings& settings) const {
   for (const ProcessorSettings& processor : settings.processors) {
     every_hops = processor.kind == "listen" ? std::max(every_hops, processor.every_hops) : every_hops;
   }
-  const double rate_hz = settings.array.clock_hz / settings.front_end.decimation;
+  const double rate_hz = sample_rate_of(settings);
   const double samples = sizes(settings, every_hops, rate_hz).window_samples;
   const double ring = 2.0 * samples * settings.array.geometry.channels() / settings.device.batch;
   return (static_cast<double>(beams.size()) * samples + ring) * sizeof(float);

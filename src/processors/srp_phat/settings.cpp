@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "config/contradictions.hpp"
+#include "config/live_samples.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "config/schema/section.hpp"
 #include "nearfield/geometry.hpp"
@@ -184,7 +185,7 @@ double SrpPhatSettings::frame_bytes(const Settings& settings) const {
   constexpr double kMostBins = 1000.0;
   constexpr double kParts = 4.0;
   constexpr double kOfBin = 4.0 * sizeof(float);  // two complex numbers
-  const double rate_hz = settings.array.clock_hz / settings.front_end.decimation;
+  const double rate_hz = sample_rate_of(settings);
   const double bins =
       std::clamp((band_hz[1] - band_hz[0]) / rate_hz * settings.front_end.window_samples, 1.0, kMostBins);
   const ArrayGeometry& geometry = settings.array.geometry;

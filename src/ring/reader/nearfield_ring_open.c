@@ -337,10 +337,10 @@ static nf_ring_status establish(nf_ring* ring) {
   return status;
 }
 
-/* A copy of the path, or the default. It is chosen once: a handle that is reopened stays with its daemon's path. */
+/* A copy of the path, or the default where there is none or an empty one. It is chosen once: a handle that is reopened stays with its daemon's path. */
 static char* path_to_ask(const char* socket_path) {
   Path path;
-  if (socket_path != NULL) {
+  if (socket_path != NULL && socket_path[0] != '\0') {
     return strdup(socket_path);
   }
   return strdup(nf_socket_to_connect(NF_FRAMES_SOCKET, path, sizeof path) ? path : NF_RING_DEFAULT_SOCKET);

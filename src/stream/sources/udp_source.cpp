@@ -20,6 +20,8 @@ namespace {
 constexpr std::size_t kBatch = 32;
 constexpr std::size_t kDatagramBytes = std::size_t{1} << 16U;  ///< above any datagram's length
 constexpr suseconds_t kStopCheckUs = 20'000;
+/// A sender that is quicker than this thread fills the socket without an end.
+constexpr std::int64_t kLongestDiscardNs = 1'000'000'000;
 
 /// Without an address, of a family that is neither, where the kernel gave none.
 Peer peer_of(const sockaddr_storage& sender) {
@@ -175,6 +177,20 @@ class UdpWorker : public SourceWorker {
         note_drops(count);
       }
     }
+  }
+
+  std::uint64_t discard_waiting() override {
+    std::uint64_t dropped = 0;
+    const std::int64_t deadline_ns = monotonic_ns() + kLongestDiscardNs;
+    for (std::size_t count = kBatch; count == kBatch && monotonic_ns() < deadline_ns;) {
+      count = batch_.receive(socket_);
+      dropped += count;
+      if (const auto drops = count > 0 ? batch_.drops(count - 1) : std::nullopt) {
+        dropped += *drops - last_drops_;
+        last_drops_ = *drops;
+      }
+    }
+    return dropped;
   }
 
   void count(SourceCounters& counters) const override {

@@ -35,6 +35,11 @@ class GemmStage final : public DotStage {
     check_.set("samples", source_->samples().samples())
         .set("is_alive", source_->is_alive())
         .set("slots", source_->samples().span().slots());
+    // A window across the end of the ring is two products, a short one of which runs other kernels of CLBlast: they are
+    // compiled now and not in a live stream.
+    for (const std::size_t inner : {std::size_t{1}, (window_samples_ + 1) / 2}) {
+      gemm_.enqueue(rows_, source_->samples().samples(), sums_.planes(), {.inner = inner});
+    }
   }
   void enqueue(std::uint32_t first_slot, const ocl::Buffer<std::complex<float>>& spectra,
                const ocl::Buffer<std::uint32_t>& status) override {

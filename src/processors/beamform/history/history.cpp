@@ -45,6 +45,7 @@ class History : public Processor {
         losses_(LossesOfHistory(plan_.history)),
         publisher_(device_, plan_, das_, maps_.published()) {
     use(make_mask(plan_.array, {}));
+    maps_.run_once();
     forget();
   }
   [[nodiscard]] ResultHeader header() const override { return header_; }

@@ -150,7 +150,7 @@ void HistoryMaps::enqueue_upload(Decomposition decomposition) {
 
 void HistoryMaps::enqueue_map(int first_slot, int held) {
   if (plan_.settings.method == Method::kCleanSc) {
-    enqueue_clean(first_slot, held);
+    enqueue_clean(first_slot, held, plan_.settings.clean.iterations);
   } else {
     enqueue_modes(first_slot, held);
   }
@@ -173,8 +173,8 @@ void HistoryMaps::enqueue_modes(int first_slot, int held) {
                 .global_1 = plan_.frequencies()});
 }
 
-void HistoryMaps::enqueue_clean(int first_slot, int held) {
-  for (int step = 0; step < plan_.settings.clean.iterations; ++step) {
+void HistoryMaps::enqueue_clean(int first_slot, int held, int iterations) {
+  for (int step = 0; step < iterations; ++step) {
     const auto cl_step = static_cast<cl_int>(step);
     remove_.set(remove_arguments_, static_cast<cl_int>(first_slot), static_cast<cl_int>(held), cl_step);
     remove_.enqueue({.global_0 = das::pixel_stride(plan_), .local_0 = kHistoryGroup, .global_1 = plan_.frequencies()});
@@ -185,6 +185,21 @@ void HistoryMaps::enqueue_clean(int first_slot, int held) {
 
 void HistoryMaps::enqueue_nothing() {
   device_.enqueue_fill(published_, std::numeric_limits<float>::quiet_NaN(), das::kStage);
+}
+
+void HistoryMaps::run_once() {
+  const int held = plan_.history.snapshots_of_map();
+  device_.enqueue_fill(columns_, std::complex<float>(), das::kStage);
+  if (plan_.settings.method == Method::kCleanSc) {
+    enqueue_clean(0, held, 1);
+  } else {
+    const std::size_t all_modes = plan_.frequencies() * modes();
+    enqueue_upload({.vectors = std::vector<std::complex<float>>(all_modes * size_of(held)),
+                    .coefficients = std::vector<float>(all_modes),
+                    .loadings = std::vector<float>(plan_.frequencies())});
+    enqueue_modes(0, held);
+  }
+  device_.wait();
 }
 
 void HistoryMaps::use_norms(double weight_sum) {

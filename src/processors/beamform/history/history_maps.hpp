@@ -20,13 +20,16 @@ class HistoryMaps {
   void enqueue_map(int first_slot, int held);
   /// In place of a map.
   void enqueue_nothing();
+  /// Runs the kernels of a map once, of silence, as some drivers compile at the first launch, and maps of a live stream
+  /// must not wait for that. After use_norms(), before enqueue_nothing(); waits.
+  void run_once();
   [[nodiscard]] const ocl::Buffer<float>& published() const { return published_; }  ///< [frequency][pixel]
   /// After the norms of the beams have changed; waits.
   void use_norms(double weight_sum);
 
  private:
   void enqueue_modes(int first_slot, int held);
-  void enqueue_clean(int first_slot, int held);
+  void enqueue_clean(int first_slot, int held, int iterations);
   void make_clean(const ocl::Defines& defines);
   void make_modes();
   [[nodiscard]] std::size_t modes() const { return modes_of(plan_.settings); }

@@ -1,0 +1,55 @@
+#include "config/live_samples.hpp"
+
+#include <fmt/format.h>
+
+namespace nearfield {
+namespace {
+
+constexpr const char* kSampleRateKey = "daemon.source.sample_rate_hz";
+constexpr const char* kRateOfBits = "array.clock_hz / front_end.decimation";
+
+}  // namespace
+
+bool is_bare(const DaemonSettings::Source& source) {
+  return source.kind == DaemonSettings::SourceKind::kUdp || source.kind == DaemonSettings::SourceKind::kPipe;
+}
+
+bool takes_live_samples(const DaemonSettings::Source& source) {
+  return is_bare(source) && source.payload == DaemonSettings::Payload::kSamples;
+}
+
+double sample_rate_of(const Settings& settings) {
+  const DaemonSettings::Source& source = settings.daemon.source;
+  return takes_live_samples(source) && source.sample_rate_hz ? *source.sample_rate_hz
+                                                             : settings.array.clock_hz / settings.front_end.decimation;
+}
+
+LiveInputFacts live_input_facts(const Settings& settings) {
+  const DaemonSettings::Source& source = settings.daemon.source;
+  LiveInputFacts facts;
+  facts.is_samples = takes_live_samples(source);
+  facts.channels = settings.array.geometry.channels();
+  facts.sample_rate_hz = sample_rate_of(settings);
+  facts.element_rate_hz = facts.is_samples ? facts.sample_rate_hz : settings.array.clock_hz;
+  facts.rate_from = facts.is_samples && source.sample_rate_hz ? kSampleRateKey : kRateOfBits;
+  if (facts.is_samples) {
+    facts.pascal_per_unit = settings.array.pascal_per_unit.value_or(1.0);
+    facts.is_unit_given = settings.array.pascal_per_unit.has_value();
+  }
+  return facts;
+}
+
+std::string text_of(const LiveInputFacts& facts) {
+  if (!facts.is_samples) {
+    return fmt::format(
+        "bits of {} microphones, {:.10g} bit-times a second (array.clock_hz), {:.10g} samples a second ({})",
+        facts.channels, facts.element_rate_hz, facts.sample_rate_hz, facts.rate_from);
+  }
+  const std::string unit = facts.is_unit_given
+                               ? fmt::format("1 is {:.10g} Pa (array.pascal_per_unit)", facts.pascal_per_unit)
+                               : "taken as pascal, as array.pascal_per_unit is not given";
+  return fmt::format("{} channels of float32, {:.10g} samples a second ({}), {}", facts.channels, facts.sample_rate_hz,
+                     facts.rate_from, unit);
+}
+
+}  // namespace nearfield

@@ -1,0 +1,82 @@
+#include "daemon/live/rate_meter.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace nearfield::daemon {
+namespace {
+
+constexpr std::int64_t kLongestSegmentNs = 12'000'000'000;
+constexpr std::size_t kSegments = 4;
+/// A pause that ends a measurement: the sender stood still.
+constexpr std::int64_t kPauseNs = 1'000'000'000;
+/// Slopes of a sender that keeps time agree to some ms of delay over a segment.
+constexpr double kSteady = 0.003;
+/// Beyond this the stream is not played in real time, such as a file that is copied into a pipe.
+constexpr double kMostRatio = 40.0;
+
+}  // namespace
+
+void RateMeter::restart() {
+  segments_.clear();
+  least_.reset();
+  begun_ns_ = 0;
+  segment_ns_ = kShortestSegmentNs;
+}
+
+double RateMeter::lateness_ns(const Point& point) const {
+  return static_cast<double>(point.arrived_ns - begun_ns_) - 1e9 * static_cast<double>(point.elements) / announced_hz_;
+}
+
+void RateMeter::add(std::uint64_t stream, std::uint64_t elements, std::int64_t arrived_ns) {
+  if (stream != stream_) {
+    stream_ = stream;
+    measured_hz_.reset();
+    restart();
+  } else if (arrived_ns == newest_.arrived_ns) {
+    return;
+  } else if (arrived_ns - newest_.arrived_ns > kPauseNs) {
+    restart();
+  }
+  newest_ = {.elements = elements, .arrived_ns = arrived_ns};
+  begun_ns_ = begun_ns_ == 0 ? arrived_ns : begun_ns_;
+  if (!least_ || lateness_ns(newest_) < lateness_ns(*least_)) {
+    least_ = newest_;
+  }
+  if (arrived_ns - begun_ns_ >= segment_ns_) {
+    end_segment();
+    begun_ns_ = arrived_ns;
+  }
+}
+
+void RateMeter::end_segment() {
+  segments_.push_back(*least_);
+  least_.reset();
+  if (segments_.size() < kSegments) {
+    return;
+  }
+  const auto slope_hz = [](const Point& from, const Point& to) {
+    return 1e9 * (static_cast<double>(to.elements) - static_cast<double>(from.elements)) /
+           static_cast<double>(std::max<std::int64_t>(to.arrived_ns - from.arrived_ns, 1));
+  };
+  const double mean_hz = slope_hz(segments_.front(), segments_.back());
+  bool is_steady = mean_hz > 0.0;
+  for (std::size_t i = 1; i < segments_.size(); ++i) {
+    is_steady = is_steady && std::abs(slope_hz(segments_[i - 1], segments_[i]) / mean_hz - 1.0) <= kSteady;
+  }
+  if (is_steady) {
+    measured_hz_ = mean_hz;
+    segments_.erase(segments_.begin());
+  } else {
+    segments_.erase(segments_.begin(), segments_.end() - 1);
+    segment_ns_ = std::min(2 * segment_ns_, kLongestSegmentNs);
+  }
+}
+
+bool RateMeter::differs() const {
+  const double ratio = measured_hz_.value_or(announced_hz_) / announced_hz_;
+  return std::abs(ratio - 1.0) > kTolerance && ratio < kMostRatio && ratio > 1.0 / kMostRatio;
+}
+
+}  // namespace nearfield::daemon

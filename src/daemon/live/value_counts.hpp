@@ -1,0 +1,41 @@
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+namespace nearfield::daemon {
+
+/// What the values of live samples are like: of some of each piece, counted on the engine's thread, read on any.
+class ValueCounts {
+ public:
+  /// Steps of integers: whole numbers, and full scale as a fraction of 16, 24 and 32 bits.
+  static constexpr std::array<float, 4> kSteps = {1.0F, 0x1p-15F, 0x1p-23F, 0x1p-31F};
+  struct Counts {
+    std::uint64_t values = 0;
+    std::uint64_t zero = 0;
+    std::uint64_t non_finite = 0;
+    std::uint64_t tiny = 0;        ///< not 0, but no sound either: what integers and doubles look like as float32
+    std::uint64_t huge = 0;        ///< the same
+    std::uint64_t beyond_one = 0;  ///< magnitudes above 1
+    /// [step] values so small that a float32 between two multiples of the step was possible: multiples, and others.
+    std::array<std::uint64_t, kSteps.size()> multiples{};
+    std::array<std::uint64_t, kSteps.size()> others{};
+  };
+
+  /// One thread alone.
+  void count(std::span<const std::uint32_t> words);
+  [[nodiscard]] Counts counts() const;
+
+ private:
+  static constexpr std::size_t kNumbers = sizeof(Counts) / sizeof(std::uint64_t);
+
+  Counts counts_;                                              ///< of the thread that counts
+  std::array<std::atomic<std::uint64_t>, kNumbers> shared_{};  ///< the same, member by member
+  std::size_t turn_ = 0;
+};
+
+/// The counts of `now` without those of `before`.
+[[nodiscard]] ValueCounts::Counts difference(const ValueCounts::Counts& now, const ValueCounts::Counts& before);
+
+}  // namespace nearfield::daemon

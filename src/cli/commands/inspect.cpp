@@ -9,6 +9,7 @@
 #include "cli/recorded_settings.hpp"
 #include "config/config.hpp"
 #include "config/device_choice.hpp"
+#include "core/file_text.hpp"
 #include "engine/microphone_watch.hpp"
 #include "files/files.hpp"
 #include "nearfield/error.hpp"
@@ -65,7 +66,7 @@ Judgement judge(const InspectArguments& arguments) {
   try {
     return {.found = inspect_microphones(arguments.path, settings), .reason = {}};
   } catch (const Error& error) {  // too short, a recording of images, no device: the rest is worth printing
-    return {.found = std::nullopt, .reason = error.what()};
+    return {.found = std::nullopt, .reason = message_for_owner(error)};
   }
 }
 

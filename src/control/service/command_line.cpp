@@ -17,6 +17,7 @@
 
 #include "config/suggestion.hpp"
 #include "control/service/command_line_json.hpp"
+#include "core/file_text.hpp"
 #include "core/system/terminal.hpp"
 #include "nearfield/error.hpp"
 
@@ -203,7 +204,7 @@ int run_program(const std::function<int()>& program, const std::string& name) {
     spdlog::debug("done in {:.3f} s", std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
     return code;
   } catch (const Error& error) {
-    spdlog::error("{}", error.what());
+    spdlog::error("{}", message_for_owner(error));
     return static_cast<int>(error.exit_code());
   } catch (const std::bad_alloc&) {
     spdlog::error("out of memory");

@@ -7,8 +7,8 @@
 namespace nearfield {
 
 /// Where the pixels of an array's images lie, on the axes of images. Along each axis there are nodes, `pitch` apart,
-/// whose middle is `centre`, and `upsample` pixels a node, from the first node on. Of microphones on a regular grid the
-/// nodes are the microphones.
+/// whose middle is `centre`. Pixels lie from the first node to the last one, `upsample` to a pitch: nothing is shown
+/// beyond the microphones. Of microphones on a regular grid the nodes are the microphones.
 struct ImageGrid {
   int node_rows = 1;
   int node_columns = 1;
@@ -18,8 +18,8 @@ struct ImageGrid {
   double centre_y_m = 0.0;
   int upsample = 1;
 
-  [[nodiscard]] int rows() const { return node_rows * upsample; }
-  [[nodiscard]] int columns() const { return node_columns * upsample; }
+  [[nodiscard]] int rows() const { return (node_rows - 1) * upsample + 1; }
+  [[nodiscard]] int columns() const { return (node_columns - 1) * upsample + 1; }
   [[nodiscard]] std::size_t pixels() const {
     return static_cast<std::size_t>(rows()) * static_cast<std::size_t>(columns());
   }

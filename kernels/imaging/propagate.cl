@@ -19,7 +19,7 @@
 //   filtered     float2 [frame][plane][field][frequency][UPSAMPLE * PADDED_ROWS][UPSAMPLE * PADDED_COLUMNS]
 //   reports      float4 [frame][frequency]: kc, phi, ..., of the measured filter
 //   taken, status  uint [frame][4], as in status.cl
-//   images       float2 [frame][plane][frequency][UPSAMPLE * ROWS][UPSAMPLE * COLUMNS], Pa, m/s, m or W/m^2
+//   images       float2 [frame][plane][frequency][IMAGE_ROWS][IMAGE_COLUMNS], Pa, m/s, m or W/m^2
 //
 // Launch: (round_up(columns of the output, 32), round_up(rows of the output, 4), images), groups of 32 x 4.
 
@@ -87,8 +87,8 @@
 #define FIELDS (QUANTITY == 3 ? 2 : 1)  // of a plane
 #define FINE_ROWS (UPSAMPLE * PADDED_ROWS)
 #define FINE_COLUMNS (UPSAMPLE * PADDED_COLUMNS)
-#define IMAGE_ROWS (UPSAMPLE * ROWS)
-#define IMAGE_COLUMNS (UPSAMPLE * COLUMNS)
+#define IMAGE_ROWS (UPSAMPLE * (ROWS - 1) + 1)  // from the first microphone to the last
+#define IMAGE_COLUMNS (UPSAMPLE * (COLUMNS - 1) + 1)
 
 // The signed bin of an FFT's index.
 static int signed_bin(int index, int size) { return index < (size + 1) / 2 ? index : index - size; }

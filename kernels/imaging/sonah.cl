@@ -91,14 +91,14 @@ LOCAL_HELPER void store_pixel(__global float2* restrict image, __global const uc
                                     is_changed ? sums[5] : sums[7], sums[2] + sign * sums[3]};
   const int is_shown = pixel < PIXELS && (!is_changed || place.x != place.y);
 #else
-  const int half_row = pixel / HALF_LINE_COLUMNS;
-  const int half_column = pixel % HALF_LINE_COLUMNS;
+  const int half_row = pixel / HALF_IMAGE_COLUMNS;
+  const int half_column = pixel % HALF_IMAGE_COLUMNS;
   const float2* of_class = sums;
   const int is_shown = pixel < PIXELS;
 #endif
-  const int row = (view & 2 ? LINE_ROWS - 1 - half_row : half_row) - (UPSAMPLE - 1);
-  const int column = (view & 1 ? LINE_COLUMNS - 1 - half_column : half_column) - (UPSAMPLE - 1);
-  if (is_shown && row >= 0 && column >= 0) {
+  const int row = view & 2 ? IMAGE_ROWS - 1 - half_row : half_row;
+  const int column = view & 1 ? IMAGE_COLUMNS - 1 - half_column : half_column;
+  if (is_shown) {
     image[row * IMAGE_COLUMNS + column] = of_class[0] + sign_x * of_class[1] +
                                           sign_y * (of_class[2] + sign_x * of_class[3]) +
                                           waves_at(waves, row * IMAGE_COLUMNS + column);

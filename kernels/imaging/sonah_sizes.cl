@@ -60,13 +60,10 @@
 #define HALF_COLUMNS ((COLUMNS + 1) / 2)
 #define SAMPLES (HALF_ROWS * HALF_COLUMNS)
 #define TRIANGLE (HALF_ROWS * (HALF_ROWS + 1) / 2)
-#define IMAGE_ROWS (UPSAMPLE * ROWS)
-#define IMAGE_COLUMNS (UPSAMPLE * COLUMNS)
-// Pixels of a line that mirrors in the array's centre: the image has UPSAMPLE - 1 fewer, those before it.
-#define LINE_ROWS (UPSAMPLE * (ROWS + 1) - 1)
-#define LINE_COLUMNS (UPSAMPLE * (COLUMNS + 1) - 1)
-#define HALF_LINE_ROWS ((LINE_ROWS + 1) / 2)
-#define HALF_LINE_COLUMNS ((LINE_COLUMNS + 1) / 2)
+#define IMAGE_ROWS (UPSAMPLE * (ROWS - 1) + 1)  // from the first microphone to the last
+#define IMAGE_COLUMNS (UPSAMPLE * (COLUMNS - 1) + 1)
+#define HALF_IMAGE_ROWS ((IMAGE_ROWS + 1) / 2)
+#define HALF_IMAGE_COLUMNS ((IMAGE_COLUMNS + 1) / 2)
 // SUMS: what an image's pixels are made of, for each folded pixel; VIEWS: pixels that one stands for.
 #if SURFACE_PIXELS
 #define SUMS 1
@@ -79,12 +76,12 @@
 #define SUMS 8
 #define VIEWS 8
 #define LIST_PARTS 6
-#define PIXELS (HALF_LINE_ROWS * (HALF_LINE_ROWS + 1) / 2)
+#define PIXELS (HALF_IMAGE_ROWS * (HALF_IMAGE_ROWS + 1) / 2)
 #else
 #define SUMS 4
 #define VIEWS 4
 #define LIST_PARTS 4
-#define PIXELS (HALF_LINE_ROWS * HALF_LINE_COLUMNS)
+#define PIXELS (HALF_IMAGE_ROWS * HALF_IMAGE_COLUMNS)
 #endif
 #define IMAGE_PIXELS (IMAGE_ROWS * IMAGE_COLUMNS)
 #endif

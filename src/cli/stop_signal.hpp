@@ -1,6 +1,11 @@
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <csignal>
+#include <stop_token>
+#include <thread>
+
+#include "core/stoppable.hpp"
 
 namespace nearfield::cli {
 
@@ -25,6 +30,27 @@ class StopSignal {
  private:
   static void on_signal(int /*signal*/) { raised_ = true; }
   inline static std::atomic<bool> raised_ = false;  // NOLINT: a signal handler reaches nothing else
+};
+
+/// While it exists, a signal that StopSignal watches cancels computations of this thread at their cancellation points.
+class StoppedBySignal {
+ public:
+  StoppedBySignal()
+      : watch_([this](const std::stop_token& ended) {
+          constexpr std::chrono::milliseconds kLook{20};
+          while (!ended.stop_requested()) {
+            if (StopSignal::raised()) {
+              source_.request_stop();
+              return;
+            }
+            std::this_thread::sleep_for(kLook);
+          }
+        }) {}
+
+ private:
+  std::stop_source source_;
+  Stoppable stoppable_{source_.get_token()};
+  std::jthread watch_;
 };
 
 }  // namespace nearfield::cli

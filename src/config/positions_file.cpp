@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/file_text.hpp"
 #include "core/place_text.hpp"
 #include "core/system/regular_file.hpp"
 #include "nearfield/error.hpp"
@@ -53,9 +54,11 @@ bool parse_line(std::string_view line, MicrophonePosition& position) {
   throw DataError(fmt::format("{}: {}: {}", kPositionsKey, path, what));
 }
 
-std::string shown(std::string_view text) {
-  constexpr std::size_t kMostShown = 60;
-  return fmt::format("\"{}\"", text.substr(0, kMostShown));
+[[noreturn]] void refuse_line(const std::string& path, std::size_t number, std::string_view expected,
+                              std::string_view line) {
+  throw FileTextError([&](const FileTextStyle& shown) {
+    return fmt::format("{}: {}: line {}: expected {}, found {}", kPositionsKey, path, number, expected, shown(line));
+  });
 }
 
 Positions positions_of_csv(std::string_view text, const std::string& path) {
@@ -70,12 +73,11 @@ Positions positions_of_csv(std::string_view text, const std::string& path) {
     }
     if (!has_header) {
       if (!is_heading_of_places(line)) {
-        refuse(path, fmt::format("line {}: expected the header {}, found {}", number, kPositionsHeader, shown(line)));
+        refuse_line(path, number, fmt::format("the header {}", kPositionsHeader), line);
       }
       has_header = true;
     } else if (!parse_line(line, positions.emplace_back())) {
-      refuse(path,
-             fmt::format("line {}: expected {}, three numbers in m, found {}", number, kPositionsHeader, shown(line)));
+      refuse_line(path, number, fmt::format("{}, three numbers in m", kPositionsHeader), line);
     }
   }
   if (!has_header) {
@@ -84,14 +86,17 @@ Positions positions_of_csv(std::string_view text, const std::string& path) {
   return positions;
 }
 
-MicrophonePosition position_of(const pugi::xml_node& node, const std::string& path) {
+/// Of the element with this number, counted from 1.
+MicrophonePosition position_of(const pugi::xml_node& node, std::size_t number, const std::string& path) {
   MicrophonePosition position;
   for (const auto& [name, target] :
        {std::pair{"x", &position.x_m}, std::pair{"y", &position.y_m}, std::pair{"z", &position.z_m}}) {
     const std::string_view found = node.attribute(name).value();
     if (!parse_number(found, *target)) {
-      refuse(path, fmt::format("pos {}: expected a number in m as the attribute {}, found {}",
-                               shown(node.attribute("Name").value()), name, shown(found)));
+      throw FileTextError([&, attribute = name](const FileTextStyle& shown) {
+        return fmt::format("{}: {}: pos {}: expected a number in m as the attribute {}, found {}", kPositionsKey, path,
+                           number, attribute, shown(found));
+      });
     }
   }
   return position;
@@ -107,7 +112,7 @@ Positions positions_of_xml(std::string_view text, const std::string& path) {
   /// In the order of the document, without recursion, however deep it is.
   for (pugi::xml_node node = document.first_child(); node;) {
     if (std::string_view(node.name()) == "pos") {
-      positions.push_back(position_of(node, path));
+      positions.push_back(position_of(node, positions.size() + 1, path));
     }
     pugi::xml_node next = node.first_child();
     while (!next && node) {

@@ -11,8 +11,9 @@ struct Stopped : std::exception {
 };
 
 /// While it exists, computations of this thread may be cancelled at their cancellation points, calls of
-/// end_if_stopped(): the steps of searches, some hundredths of a second apart, and the frequencies and parity classes
-/// of models (docs/decisions/0035-searches-are-cancelled-by-their-threads-token.md).
+/// end_if_stopped(): the steps of searches, some hundredths of a second apart, the frequencies and parity classes of
+/// models, and the records of a recording, with the 64 KiB in which the next one is looked for
+/// (docs/decisions/0035-searches-are-cancelled-by-their-threads-token.md).
 class Stoppable {
  public:
   explicit Stoppable(std::stop_token token) : before_(std::exchange(token_of_thread, std::move(token))) {}

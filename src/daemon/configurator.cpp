@@ -32,14 +32,14 @@ void Configurator::close() {
   (void)!write(closed_.get(), &one, sizeof one);  // an eventfd takes it or is readable already
 }
 
-std::uint64_t Configurator::set(const std::vector<std::string>& overrides) {
+Configurator::Change Configurator::set(const std::vector<std::string>& overrides) {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> all = set_;
   all.insert(all.end(), overrides.begin(), overrides.end());
   return change(std::move(all));
 }
 
-std::uint64_t Configurator::reload() {
+Configurator::Change Configurator::reload() {
   if (source_.path == kStandardInput) {
     throw ConfigError(
         "reload: expected a configuration in a file, found one that came by standard input, which cannot be read "
@@ -73,7 +73,7 @@ void Configurator::judge(const Settings& next) const {
   }
 }
 
-std::uint64_t Configurator::change(std::vector<std::string> set_so_far) {
+Configurator::Change Configurator::change(std::vector<std::string> set_so_far) {
   std::vector<std::string> overrides = source_.overrides;
   overrides.insert(overrides.end(), set_so_far.begin(), set_so_far.end());
   WarmProcess child({.path = source_.path,
@@ -86,14 +86,16 @@ std::uint64_t Configurator::change(std::vector<std::string> set_so_far) {
   judge(next);
   child.warm(source_.compiling_limit_s);
   child.require_same_files();
-  const std::unique_ptr<Epoch> old = hooks_.install(hooks_.make(next, epoch_ + 1));
+  std::unique_ptr<Epoch> made = hooks_.make(next, epoch_ + 1);
+  Change change{.epoch = epoch_ + 1, .warnings = made->warnings};
+  const std::unique_ptr<Epoch> old = hooks_.install(std::move(made));
   ++epoch_;
   const std::vector<std::string> changed = changes(settings_, next);
   spdlog::info("configuration: epoch {} begins: {}", epoch_,
                changed.empty() ? "nothing is changed" : fmt::format("{}", fmt::join(changed, ", ")));
   settings_ = std::move(next);
   set_ = std::move(set_so_far);
-  return epoch_;
+  return change;
 }
 
 Settings Configurator::settings() const {

@@ -33,18 +33,24 @@ class Configurator {
 
   Configurator(ConfigurationSource source, Settings settings, LiveInput input, Hooks hooks);
 
-  /// KEY=VALUE each, on top of what is set so far. The number of the new epoch.
-  std::uint64_t set(const std::vector<std::string>& overrides);
+  /// A configuration that is in effect.
+  struct Change {
+    std::uint64_t epoch = 0;
+    std::vector<std::string> warnings;  ///< Epoch::warnings
+  };
+
+  /// KEY=VALUE each, on top of what is set so far.
+  Change set(const std::vector<std::string>& overrides);
   /// Reads the file again, with the command line's overrides; changes by set() are dropped. Throws ConfigError where
   /// the configuration came by standard input.
-  std::uint64_t reload();
+  Change reload();
   /// Refuses the change whose child process runs, without further waiting, and all later ones. From any thread.
   void close();
   /// Those in effect.
   [[nodiscard]] Settings settings() const;
 
  private:
-  std::uint64_t change(std::vector<std::string> set_so_far);
+  Change change(std::vector<std::string> set_so_far);
   void judge(const Settings& next) const;
 
   ConfigurationSource source_;

@@ -70,6 +70,13 @@ void announce(const Epoch& epoch) {
   warn_of(epoch.warnings);
 }
 
+/// The reply to who changed the configuration, with what the log says of it.
+nlohmann::json reply_of(const Configurator::Change& change) {
+  return {{"epoch", change.epoch},
+          {"message", fmt::format("epoch {} is in effect", change.epoch)},
+          {"warnings", change.warnings}};
+}
+
 /// Sets a flag as long as it lives.
 class Flagged {
  public:
@@ -313,11 +320,11 @@ void Daemon::serve_control() {
   };
   actions.set = [this](const std::vector<std::string>& overrides) {
     const Flagged changing(is_changing_);
-    return changed(configurator_->set(overrides));
+    return reply_of(configurator_->set(overrides));
   };
   actions.reload = [this] {
     const Flagged changing(is_changing_);
-    return changed(configurator_->reload());
+    return reply_of(configurator_->reload());
   };
   actions.record = [this](const control::RecordRequest& request) { return recording_->execute(request); };
   actions.freeze = [this](const std::string& name) {
@@ -609,10 +616,6 @@ control::MemoryFigures Daemon::memory_figures() const {
           .device_bytes = buffers.device,
           .driver_heap_bytes = driver_memory_.anonymous_bytes,
           .driver_files = driver_memory_.files};
-}
-
-nlohmann::json Daemon::changed(std::uint64_t epoch) const {
-  return {{"epoch", epoch}, {"message", fmt::format("epoch {} is in effect", epoch)}};
 }
 
 void Daemon::start_threads() {

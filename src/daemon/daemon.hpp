@@ -91,7 +91,6 @@ class Daemon {
   void log_run(const Epoch& epoch);
   nlohmann::json status();
   [[nodiscard]] control::MemoryFigures memory_figures() const;
-  nlohmann::json changed(std::uint64_t epoch) const;
   void start_threads();
   void run_engine();
   [[nodiscard]] bool is_over(std::int64_t begun_ns, std::int64_t now_ns) const;

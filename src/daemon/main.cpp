@@ -18,6 +18,7 @@
 #include "control/checks/check.hpp"
 #include "control/crash/crash_report.hpp"
 #include "control/service/command_line.hpp"
+#include "core/file_text.hpp"
 #include "core/system/mapped_memory.hpp"
 #include "core/system/partial_file.hpp"
 #include "daemon/daemon.hpp"
@@ -91,7 +92,8 @@ std::optional<Finding> scene_problem(const nearfield::DaemonSettings::Source& so
   } catch (const nearfield::ConfigError& error) {
     return Finding{Finding::Kind::kProblem, error.what(), "files"};
   } catch (const nearfield::Error& error) {  // of a file that the scene names
-    return Finding{Finding::Kind::kProblem, fmt::format("daemon.source.scene: {}", error.what()), "files"};
+    return Finding{Finding::Kind::kProblem, fmt::format("daemon.source.scene: {}", nearfield::message_for_owner(error)),
+                   "files"};
   }
   return std::nullopt;
 }

@@ -28,7 +28,8 @@ std::string served_socket(const std::string& setting, std::string_view file) {
 Web::Web(const Settings& settings, const std::string& version, std::shared_ptr<const control::Metrics> metrics)
     : server_(std::make_unique<page::HttpServer>("nf-page")) {
   if (const std::string& address = settings.daemon.metrics.address; !address.empty()) {
-    const int port = server_->listen("daemon.metrics.address", address, page::metrics_site(std::move(metrics)));
+    const int port = server_->listen("daemon.metrics.address", address,
+                                     page::metrics_site(std::move(metrics), settings.daemon.page.allowed_hosts));
     spdlog::info("metrics at port {}", port);
   }
   if (!settings.daemon.page.address.empty()) {

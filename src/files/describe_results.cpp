@@ -43,10 +43,13 @@ std::uint64_t most_of(const std::vector<std::uint64_t>& values) {
   return *std::max_element(values.begin(), values.end());
 }
 
-/// "none on 3 of 4 frames", then a text for each flag that is set on some.
+/// "none"; or a text for each flag that is set on some frames, and how many are without any.
 std::vector<std::string> texts_of_flags(const std::vector<std::uint32_t>& flags) {
-  const auto clean = std::count(flags.begin(), flags.end(), 0U);
-  std::vector<std::string> texts = {fmt::format("none on {} of {} frames", clean, flags.size())};
+  const auto clean = static_cast<std::size_t>(std::count(flags.begin(), flags.end(), 0U));
+  if (clean == flags.size()) {
+    return {"none"};
+  }
+  std::vector<std::string> texts;
   for (const FlagName& entry : flag_names()) {
     const auto carries = [&](std::uint32_t value) { return (value & entry.flag) != 0; };
     const auto count = std::count_if(flags.begin(), flags.end(), carries);
@@ -54,6 +57,8 @@ std::vector<std::string> texts_of_flags(const std::vector<std::uint32_t>& flags)
       texts.push_back(fmt::format("{} on {} of {} frames", entry.text, count, flags.size()));
     }
   }
+  texts.push_back(clean == 0 ? "no frame is without a flag"
+                             : fmt::format("{} of {} frames have no flag", clean, flags.size()));
   return texts;
 }
 
@@ -165,6 +170,10 @@ void describe_processor(Facts& facts, const ResultsReader& reader, std::size_t p
 }
 
 void add_positions(Facts& facts, std::string_view name, std::string_view what, const std::vector<double>& positions) {
+  if (positions.size() == 1) {
+    facts.add(name, "{}", text_of_mm(positions.front()));
+    return;
+  }
   const auto [least, most] = std::minmax_element(positions.begin(), positions.end());
   facts.add(name, "{} to {}, {} {}", text_of_mm(*least), text_of_mm(*most), positions.size(), what);
 }
@@ -191,7 +200,8 @@ void add_surface(Facts& facts, const ImagesHeader& images) {
   if (const std::vector<double> heights_m = images.surface_heights_m(); !heights_m.empty()) {
     add_positions(facts, "surface", "pixels on a surface", heights_m);
   } else {
-    add_positions(facts, "planes", "planes (z, 0 is the surface)", images.planes_m);
+    add_positions(facts, images.planes_m.size() == 1 ? "plane z" : "planes", "planes (z, 0 is the surface)",
+                  images.planes_m);
   }
   add_positions(facts, "x", "columns", images.x_m);
   add_positions(facts, "y", "rows", images.y_m);

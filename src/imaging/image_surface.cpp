@@ -46,8 +46,8 @@ void require_grid(const SurfaceData& data, const ImageGrid& grid, const std::str
   const auto columns = static_cast<std::size_t>(grid.columns());
   if (data.rows != rows || data.columns != columns) {
     throw ConfigError(
-        fmt::format("{}: expected z_m of {} x {} pixels (rows and columns of microphones, or of the grid of images "
-                    "that they have in their stead, times upsample {}), found {} x {}",
+        fmt::format("{}: expected z_m of {} x {} pixels (those of the images, upsample {} to a pitch from the first "
+                    "microphone to the last, or over the grid that irregular arrays have), found {} x {}",
                     key, rows, columns, grid.upsample, data.rows, data.columns));
   }
 }

@@ -66,7 +66,7 @@ class Imager {
   /// Of a plan with two batches in flight: which of two places on the host, 0 or 1, the enqueue() that follows fills,
   /// and the functions below speak of. What lies in the other one stays.
   void use_results(std::size_t place);
-  /// [frame][plane][frequency][upsample * row][upsample * column]
+  /// [frame][plane][frequency][row][column], rows and columns of ImageGrid
   [[nodiscard]] const ComplexBuffer& images() const { return on_device().images; }
   /// [frame][kStatusWords]
   [[nodiscard]] const StatusBuffer& taken_status() const { return on_device().taken_status; }

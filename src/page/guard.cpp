@@ -1,5 +1,7 @@
 #include "page/guard.hpp"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -70,6 +72,12 @@ bool is_host_allowed(std::string_view header, const std::vector<std::string>& al
   return !name.empty() && (std::find(kOwn.begin(), kOwn.end(), name) != kOwn.end() ||
                            std::any_of(allowed.begin(), allowed.end(),
                                        [&](const std::string& other) { return host_name(other) == name; }));
+}
+
+bool is_host_number(std::string_view header) {
+  const std::string name = host_name(header);
+  std::array<unsigned char, sizeof(in6_addr)> number{};
+  return inet_pton(header.starts_with('[') ? AF_INET6 : AF_INET, name.c_str(), number.data()) == 1;
 }
 
 bool is_origin_allowed(std::string_view origin, std::string_view host, const std::vector<std::string>& allowed) {

@@ -17,6 +17,9 @@ std::string host_port(std::string_view header);
 /// made to resolve to this machine (DNS rebinding) still sends its own name.
 bool is_host_allowed(std::string_view header, const std::vector<std::string>& allowed);
 
+/// True for an IP address, with any port or none: no site can have it as its own name.
+bool is_host_number(std::string_view header);
+
 /// True for a page of this server ("http://" or "https://" before what the header Host says), and for the origins in
 /// `allowed`. The host must have been checked before.
 bool is_origin_allowed(std::string_view origin, std::string_view host, const std::vector<std::string>& allowed);

@@ -134,6 +134,7 @@ class StreamConnection : public std::enable_shared_from_this<StreamConnection> {
   /// Without another word: the server stops.
   void end();
   [[nodiscard]] bool is_open() const { return client_ != nullptr; }
+  [[nodiscard]] bool has_precedence() const { return client_ && client_->has_precedence(); }
 
  private:
   void opened(const beast::error_code& error);
@@ -267,7 +268,8 @@ class Listener : public std::enable_shared_from_this<Listener> {
   void end();
   [[nodiscard]] const Site& site() const { return site_; }
   [[nodiscard]] int port() const { return acceptor_.local_endpoint().port(); }
-  [[nodiscard]] bool has_room_for_stream();
+  /// False where kMostStreams are connected, of which none makes room for a client with or without precedence.
+  [[nodiscard]] bool make_room_for_stream(bool has_precedence);
   void add(const std::shared_ptr<StreamConnection>& stream) { streams_.push_back(stream); }
 
  private:
@@ -278,7 +280,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
   asio::steady_timer again_;
   Site site_;
   std::list<std::weak_ptr<RequestConnection>> requests_;  ///< oldest first
-  std::list<std::weak_ptr<StreamConnection>> streams_;
+  std::list<std::weak_ptr<StreamConnection>> streams_;    ///< oldest first
 };
 
 /// A connection that sends requests, until it ends or becomes a WebSocket.
@@ -354,11 +356,6 @@ HttpResponse RequestConnection::answer_to(const HttpRequest& request) const {
 }
 
 bool RequestConnection::open_stream(const HttpRequest& request, HttpResponse& refusal) {
-  if (!listener_->has_room_for_stream()) {
-    refusal = {.status = 503,
-               .body = fmt::format("expected fewer than {} clients, found so many\n", HttpServer::kMostStreams)};
-    return true;
-  }
   // The connection is made first: what wakes it is a part of its client.
   auto connection = std::make_shared<std::weak_ptr<StreamConnection>>();
   const Wake wake = [connection] {
@@ -372,10 +369,16 @@ bool RequestConnection::open_stream(const HttpRequest& request, HttpResponse& re
       refusal = std::move(*refused);
       return true;
     }
+    auto client = std::get<std::unique_ptr<StreamClient>>(std::move(opened));
+    if (!listener_->make_room_for_stream(client->has_precedence())) {
+      refusal = {.status = 503,
+                 .body = fmt::format("expected fewer than {} clients, found so many\n", HttpServer::kMostStreams)};
+      return true;
+    }
     auto stream = std::make_shared<StreamConnection>(std::move(stream_), listener_->site().headers);
     *connection = stream;
     listener_->add(stream);
-    stream->begin(parser_->get(), std::get<std::unique_ptr<StreamClient>>(std::move(opened)));
+    stream->begin(parser_->get(), std::move(client));
     return false;
   } catch (const std::exception& error) {
     refusal = {.status = 500, .body = fmt::format("{}\n", error.what())};
@@ -467,12 +470,26 @@ void Listener::make_room(std::size_t most) {
   }
 }
 
-bool Listener::has_room_for_stream() {
+bool Listener::make_room_for_stream(bool has_precedence) {
   streams_.remove_if([](const std::weak_ptr<StreamConnection>& weak) {
     const std::shared_ptr<StreamConnection> stream = weak.lock();
     return !stream || !stream->is_open();
   });
-  return streams_.size() < HttpServer::kMostStreams;
+  if (streams_.size() < HttpServer::kMostStreams) {
+    return true;
+  }
+  const auto oldest = std::find_if(streams_.begin(), streams_.end(), [](const std::weak_ptr<StreamConnection>& weak) {
+    const std::shared_ptr<StreamConnection> stream = weak.lock();
+    return stream && !stream->has_precedence();
+  });
+  if (!has_precedence || oldest == streams_.end()) {
+    return false;
+  }
+  if (const std::shared_ptr<StreamConnection> stream = oldest->lock()) {
+    stream->end();
+  }
+  streams_.erase(oldest);
+  return true;
 }
 
 void Listener::end() {

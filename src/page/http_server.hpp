@@ -45,6 +45,8 @@ class StreamClient {
   virtual std::optional<StreamMessage> next() = 0;
   /// False while the client is to be read no further, because answers to it wait.
   [[nodiscard]] virtual bool is_ready_to_receive() const = 0;
+  /// True where it may take the place of the oldest client without precedence, once kMostStreams are connected.
+  [[nodiscard]] virtual bool has_precedence() const { return false; }
 };
 
 /// Has the server ask StreamClient::next(), on the server's thread. It does nothing once the connection has ended.
@@ -62,8 +64,8 @@ struct Site {
 /// Serves HTTP/1.1 (GET, HEAD) and WebSockets at one or more addresses, on one thread at ordinary priority. Sockets
 /// never block, so a client that is slow or idle delays no other: a request and its answer have kPatienceNs, after
 /// which the connection is closed, and when kMostRequests of an address are connected and another arrives, the oldest
-/// one goes. A WebSocket has one message under way at a time; one whose client neither reads nor answers pings is
-/// closed.
+/// one goes. Of WebSockets a client with precedence has its place made so. A WebSocket has one message under way at a
+/// time; one whose client neither reads nor answers pings is closed.
 class HttpServer {
  public:
   static constexpr std::size_t kMostRequests = 64;

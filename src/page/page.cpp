@@ -105,11 +105,12 @@ std::string token_cookie(const HttpRequest& request) {
 }
 
 std::vector<std::pair<std::string, std::string>> safe_headers() {
-  return {
-      {"Content-Security-Policy", "default-src 'self'; img-src 'self' blob: data:; style-src 'self' 'unsafe-inline'"},
-      {"X-Content-Type-Options", "nosniff"},
-      {"Referrer-Policy", "no-referrer"},
-      {"X-Frame-Options", "DENY"}};
+  return {{"Content-Security-Policy",
+           "default-src 'self'; img-src 'self' blob: data:; style-src 'self' 'unsafe-inline'; base-uri 'none'; "
+           "form-action 'none'; frame-ancestors 'none'"},
+          {"X-Content-Type-Options", "nosniff"},
+          {"Referrer-Policy", "no-referrer"},
+          {"X-Frame-Options", "DENY"}};
 }
 
 }  // namespace
@@ -128,7 +129,7 @@ class Page::Core {
   struct Opened {
     std::unique_ptr<Player> player;
     std::unique_ptr<DaemonView> view;
-    std::int64_t watched_ns = 0;  ///< when a client was last connected to it, or its rings were not there yet
+    std::int64_t watched_ns = 0;  ///< when a client was last connected to it, or to the daemon while it prepared
     std::int64_t ended_ns = 0;    ///< 0: it has not
     bool is_closed = false;       ///< a client has closed it
     bool has_rings = false;       ///< its daemon has made the socket of its rings
@@ -445,7 +446,8 @@ void Page::Core::look_after(Opened& opened, std::int64_t now_ns) const {
     std::error_code unknown;
     opened.has_rings = std::filesystem::exists(state.ring_socket, unknown);
   }
-  if (opened.view->clients() > 0 || !opened.has_rings) {
+  // Until there is something to look at, a window in which its state can be read is enough.
+  if (opened.view->clients() > 0 || (!opened.has_rings && daemon_->clients() > 0)) {
     opened.watched_ns = now_ns;
   }
   if (state.phase == Player::Phase::kEnded && opened.ended_ns == 0) {

@@ -53,6 +53,7 @@ class Session : public StreamClient {
   void receive(const std::string& text) override;
   std::optional<StreamMessage> next() override;
   [[nodiscard]] bool is_ready_to_receive() const override { return answers_.size() < kMostAnswers; }
+  [[nodiscard]] bool has_precedence() const override { return is_writable_; }
 
   void wake() const { wake_(); }
   void send_hello() { hello_is_due_ = true; }

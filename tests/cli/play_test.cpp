@@ -128,6 +128,32 @@ TEST_F(Play, TheConfigurationOfALiveArrayIsPlayedAsItIs) {
   expect_nothing_left();
 }
 
+// Headers are looked for in all of a file: in a sparse one that takes hours, in which a signal did nothing.
+TEST_F(Play, ASignalEndsItWhileItPrepares) {
+  test::write_recording_of_bits(folder_ / "sparse.nfr", test::kRecordedSettings, 64 * 1024);
+  std::filesystem::resize_file(folder_ / "sparse.nfr", std::uintmax_t{1} << 40U);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    start(folder_ / "sparse.nfr");
+    const auto begun = std::chrono::steady_clock::now();
+    while (std::filesystem::is_empty(folder_ / "tmp") && std::chrono::steady_clock::now() < begun + kPatienceOfPlay) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    kill(process_, signal);
+    int status = 0;
+    pid_t ended = 0;
+    const auto asked = std::chrono::steady_clock::now();
+    while ((ended = waitpid(process_, &status, WNOHANG)) == 0 &&
+           std::chrono::steady_clock::now() < asked + kPatienceOfPlay) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    ASSERT_EQ(ended, process_) << "signal " << signal << " ends it: " << log();
+    process_ = 0;
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status << log();
+    expect_nothing_left();
+  }
+}
+
 TEST_F(Play, WhatHasNoBitsIsRefusedAndLeavesNothing) {
   test::write_recording_of_bits(folder_ / "empty.nfr", test::kRecordedSettings, 0);
   EXPECT_EQ(test::run_nearfield("play " + (folder_ / "empty.nfr"), environment()).exit_code, 65);

@@ -201,7 +201,7 @@ TEST_F(SurfaceFiles, RefusesWithOneMessage) {
       "in front of it) to below the microphones at 0.03 m, found z = 0.03 m at pixel 9");
   write_heights(folder_ / "other.h5", 10, 8, 0.01);
   expect_refusal(replay(folder_ / "other.h5"), "holography.surface: expected z_m of 8 x 10 pixels");
-  expect_refusal(replay(heights_, "--set holography.upsample=2"), "expected z_m of 16 x 20 pixels");
+  expect_refusal(replay(heights_, "--set holography.upsample=2"), "expected z_m of 15 x 19 pixels");
   expect_refusal(replay(heights_, "--set holography.imager=pnah"),
                  "holography.surface: expected null with pnah, which makes images on planes alone, found ");
   expect_refusal(

@@ -228,8 +228,7 @@ TEST(DiskOfADoctor, MustTakeTheRateOfWhatIsRecorded) {
   settings.front_end.frequencies_hz = {1000.0, 2000.0};
   settings.front_end.hop_samples = 512;
   const double frames_hz = settings.array.clock_hz / settings.front_end.decimation / 512;
-  const double of_a_frame = 2.0 * static_cast<double>(settings.holography.planes_m.size()) * 1024 *
-                            settings.holography.upsample * settings.holography.upsample * 8;
+  const double of_a_frame = 2.0 * static_cast<double>(settings.holography.planes_m.size()) * 1024 * 8;
   EXPECT_DOUBLE_EQ(recorded_bytes_per_s(settings), 1.5e6 * 32 * 4 + frames_hz * of_a_frame);
   /// A further processor whose frames, of every fifth hop, are ten megabytes.
   struct Large : KindSettings {

@@ -9,14 +9,17 @@
 namespace nearfield {
 namespace {
 
-// Pixels of a regular array are where they always were, to the last bit: models on disk and files depend on it.
-TEST(ImageGrid, OfARegularArrayHasItsMicrophonesAsNodes) {
+// Images reach from the first microphone to the last and no further, and their pixels lie on the microphones to the
+// last bit: models on disk and files depend on it.
+TEST(ImageGrid, OfARegularArrayEndsAtItsMicrophones) {
   const ArrayGeometry geometry{.rows = 7, .columns = 12, .pitch_x_m = 0.021, .pitch_y_m = 0.017};
   for (const int upsample : {1, 3, 8}) {
     const ImageGrid grid = image_grid(geometry, upsample);
-    ASSERT_EQ(grid.rows(), 7 * upsample);
-    ASSERT_EQ(grid.columns(), 12 * upsample);
-    EXPECT_EQ(grid.pixels(), static_cast<std::size_t>(84 * upsample * upsample));
+    ASSERT_EQ(grid.rows(), 6 * upsample + 1);
+    ASSERT_EQ(grid.columns(), 11 * upsample + 1);
+    EXPECT_EQ(grid.pixels(), static_cast<std::size_t>((6 * upsample + 1) * (11 * upsample + 1)));
+    EXPECT_EQ(grid.x_m(grid.columns() - 1), geometry.x_m(11));
+    EXPECT_EQ(grid.y_m(grid.rows() - 1), geometry.y_m(6));
     for (int column = 0; column < grid.columns(); ++column) {
       EXPECT_EQ(grid.x_m(column), geometry.x_m(static_cast<double>(column) / upsample));
     }

@@ -233,9 +233,9 @@ TEST(Describe, Images) {
             "slope         0.1\n"
             "noise         none\n"
             "error         0.02 to 0.05 (estimate)\n"
-            "flags         none on 1 of 4 frames\n"
-            "              dead or masked microphones interpolated on 3 of 4 frames\n"
+            "flags         dead or masked microphones interpolated on 3 of 4 frames\n"
             "              missing bits on 1 of 4 frames\n"
+            "              1 of 4 frames have no flag\n"
             "missing bits  64 at most in a frame\n"
             "config        2 lines of YAML in the attribute config\n");
 }
@@ -247,24 +247,25 @@ TEST(Describe, ImagesAndAnotherProcessor) {
   EXPECT_THAT(facts, testing::StartsWith("kind          images\n"
                                          "processor     surface (pnah)\n"
                                          "quantity      pressure in Pa\n"));
-  EXPECT_THAT(facts, testing::EndsWith("config        1 lines of YAML in the attribute config\n"
-                                       "processor     row_power (mean_power)\n"
-                                       "              front end popcount, device another device\n"
-                                       "              memory all hops before a frame\n"
-                                       "              3 frames\n"
-                                       "              frequency: 500, 1000 Hz (2)\n"
-                                       "              y: -0.01, 0.01 m (2)\n"
-                                       "              azimuth: -90, 0, 90 deg (3)\n"
-                                       "              row_power: mean power of a row over frequency, y: 1 to 12 Pa^2\n"
-                                       "              beam: pressure over frequency, azimuth, complex, magnitudes: 0 "
-                                       "to 5 Pa\n"
-                                       "              found: sources, table of 0 to 2 rows, at most 3: id 7 to 8; seen "
-                                       "2 to 1.1e+12; level 0.5 to 3 Pa; x_m -0.02 to 0.03 m\n"
-                                       "              first sample 0 to 16384, start not stated\n"
-                                       "              frame rate 125 Hz in the mean over 0.016 s\n"
-                                       "              flags none on 2 of 3 frames, clipped microphones on 1 of 3 "
-                                       "frames\n"
-                                       "              missing bits 2 at most in a frame\n"));
+  EXPECT_THAT(facts,
+              testing::EndsWith("config        1 lines of YAML in the attribute config\n"
+                                "processor     row_power (mean_power)\n"
+                                "              front end popcount, device another device\n"
+                                "              memory all hops before a frame\n"
+                                "              3 frames\n"
+                                "              frequency: 500, 1000 Hz (2)\n"
+                                "              y: -0.01, 0.01 m (2)\n"
+                                "              azimuth: -90, 0, 90 deg (3)\n"
+                                "              row_power: mean power of a row over frequency, y: 1 to 12 Pa^2\n"
+                                "              beam: pressure over frequency, azimuth, complex, magnitudes: 0 "
+                                "to 5 Pa\n"
+                                "              found: sources, table of 0 to 2 rows, at most 3: id 7 to 8; seen "
+                                "2 to 1.1e+12; level 0.5 to 3 Pa; x_m -0.02 to 0.03 m\n"
+                                "              first sample 0 to 16384, start not stated\n"
+                                "              frame rate 125 Hz in the mean over 0.016 s\n"
+                                "              flags clipped microphones on 1 of 3 frames, 2 of 3 frames have no "
+                                "flag\n"
+                                "              missing bits 2 at most in a frame\n"));
 }
 
 TEST(Describe, ResultsThatAreNoImages) {

@@ -122,7 +122,8 @@ TEST(OperatorMemory, IsThatOfTablesAndModels) {
   plan.holography.search_every_frames = 0;
   EXPECT_EQ(operator_memory(plan, 500).search_bytes, 0.0);
   plan.holography.upsample = 3;
-  EXPECT_EQ(operator_memory(plan, 1).tables_bytes, 2.0 * 8.0 * 72.0 * (72.0 + 9.0 * 144.0));
+  EXPECT_EQ(operator_memory(plan, 1).tables_bytes,
+            2.0 * 8.0 * 72.0 * (72.0 + 2.0 * static_cast<double>(plan.grid().pixels())));
 }
 
 TEST(OperatorMemory, WhatDoesNotFitIsRefusedByItsSetting) {

@@ -44,8 +44,8 @@ PnahPlan surface_plan(int rows, int columns, Quantity quantity, std::vector<doub
 SurfaceData paraboloid(const PnahPlan& plan, double height_m, double bend_per_m) {
   const int upsample = plan.holography.upsample;
   SurfaceData data;
-  data.rows = static_cast<std::size_t>(plan.geometry.rows * upsample);
-  data.columns = static_cast<std::size_t>(plan.geometry.columns * upsample);
+  data.rows = static_cast<std::size_t>(plan.grid().rows());
+  data.columns = static_cast<std::size_t>(plan.grid().columns());
   for (std::size_t row = 0; row < data.rows; ++row) {
     for (std::size_t column = 0; column < data.columns; ++column) {
       const double x_m = plan.geometry.x_m(static_cast<double>(column) / upsample);
@@ -433,7 +433,7 @@ TEST(Surface, IsRefusedWhereTheMemoryIsTooSmall) {
   EXPECT_THAT(refusal_of(small, plan), HasSubstr("the device's memory"));
 }
 
-// 64 x 64 microphones and 512 x 512 pixels take 17 GB a frequency in double precision, whatever the device has.
+// 64 x 64 microphones and 505 x 505 pixels take 17 GB a frequency in double precision, whatever the device has.
 TEST(Surface, IsRefusedBeforeItsModelsFillTheHostsMemory) {
   PnahPlan plan = surface_plan(64, 64, Quantity::kPressure, std::vector<double>(900, 500.0), 8);
   plan.geometry.pitch_x_m = plan.geometry.pitch_y_m = 0.005;
@@ -442,7 +442,7 @@ TEST(Surface, IsRefusedBeforeItsModelsFillTheHostsMemory) {
   endless.global_memory_bytes = std::numeric_limits<std::uint64_t>::max();
   endless.local_memory_bytes = std::uint64_t{1} << 20U;
   const std::string refusal = refusal_of(endless, plan);
-  EXPECT_THAT(refusal, HasSubstr("of memory that is free here, found 262144 pixels, 1 planes, 4096 microphones and 900 "
+  EXPECT_THAT(refusal, HasSubstr("of memory that is free here, found 255025 pixels, 1 planes, 4096 microphones and 900 "
                                  "frequencies"));
 }
 

@@ -47,14 +47,15 @@ struct Wave {
 std::vector<Complex> field_of(const std::vector<Wave>& waves, const PnahPlan& plan, double z_m, int upsample = 1) {
   const double k = plan.wavenumber(0);
   const ArrayGeometry& g = plan.geometry;
-  std::vector<Complex> field(static_cast<std::size_t>(upsample * upsample * g.channels()));
+  const ImageGrid grid = image_grid(g, upsample);
+  std::vector<Complex> field(grid.pixels());
   for (const Wave& wave : waves) {
     const double kr2 = wave.kx_rad_per_m * wave.kx_rad_per_m + wave.ky_rad_per_m * wave.ky_rad_per_m;
     const Complex kz = std::conj(std::sqrt(Complex(k * k - kr2)));
     const Complex here = wave.amplitude_pa * std::exp(Complex(0.0, 1.0) * kz * (plan.standoff_m - z_m));
     for (std::size_t i = 0; i < field.size(); ++i) {
-      const int row = static_cast<int>(i) / (upsample * g.columns);
-      const int column = static_cast<int>(i) % (upsample * g.columns);
+      const int row = static_cast<int>(i) / grid.columns();
+      const int column = static_cast<int>(i) % grid.columns();
       const double x_m = (column / static_cast<double>(upsample) - (g.columns - 1) / 2.0) * g.pitch_x_m;
       const double y_m = (row / static_cast<double>(upsample) - (g.rows - 1) / 2.0) * g.pitch_y_m;
       field[i] += here * std::polar(1.0, wave.kx_rad_per_m * x_m + wave.ky_rad_per_m * y_m);

@@ -22,7 +22,8 @@ from websockets.http11 import Response
 MAGIC = 0x4950464E
 HEAD_BYTES = 128
 TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-CSP = "default-src 'self'; img-src 'self' blob: data:; style-src 'self' 'unsafe-inline'"
+CSP = ("default-src 'self'; img-src 'self' blob: data:; style-src 'self' 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+       "frame-ancestors 'none'")
 
 ROWS, COLUMNS = 32, 32
 PITCH_M = 0.02

@@ -24,6 +24,16 @@ TEST(Guard, OtherHostsAreNot) {
   }
 }
 
+TEST(Guard, ANumberIsNobodysName) {
+  for (const char* host : {"127.0.0.2", "192.168.7.5:9187", "[fe80::1]", "[fe80::1]:9187"}) {
+    EXPECT_TRUE(is_host_number(host)) << host;
+  }
+  for (const char* host :
+       {"", "localhost", "1.2.3.4.evil.example", "1.2.3", "fe80::1", "[1.2.3.4]", "[evil.example]"}) {
+    EXPECT_FALSE(is_host_number(host)) << host;
+  }
+}
+
 TEST(Guard, ConfiguredHostsAreAllowed) {
   const std::vector<std::string> allowed = {"Array.Lab", "192.168.7.5"};
   EXPECT_TRUE(is_host_allowed("array.lab:8080", allowed));

@@ -37,7 +37,8 @@ std::shared_ptr<Metrics> make_metrics() {
 class MetricsAt {
  public:
   MetricsAt(const std::string& address, const std::shared_ptr<Metrics>& metrics)
-      : server_("nf-metrics"), port_(server_.listen("daemon.metrics.address", address, metrics_site(metrics))) {
+      : server_("nf-metrics"),
+        port_(server_.listen("daemon.metrics.address", address, metrics_site(metrics, {"scraped.lab"}))) {
     server_.start();
   }
   [[nodiscard]] int port() const { return port_; }
@@ -58,9 +59,9 @@ int connected_to(int port) {
 }
 
 /// A plain HTTP GET, as a scraper sends it; the whole answer.
-std::string http_get(int port, const std::string& path) {
+std::string http_get(int port, const std::string& path, const std::string& host = "localhost") {
   const int client = connected_to(port);
-  const std::string request = "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+  const std::string request = "GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n";
   EXPECT_EQ(send(client, request.data(), request.size(), MSG_NOSIGNAL), static_cast<ssize_t>(request.size()));
   std::string answer;
   std::array<char, 4096> chunk{};
@@ -136,6 +137,8 @@ TEST(MetricsSite, IsScrapedOverHttp) {
       answer,
       HasSubstr(R"({device="a \"device\"",front_end="popcount",source="udp 127.0.0.1:7230",version="0.1.0"} 1)"));
   EXPECT_THAT(http_get(server.port(), "/elsewhere"), testing::StartsWith("HTTP/1.1 404"));
+  EXPECT_THAT(http_get(server.port(), "/metrics", "scraped.lab:80"), testing::StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(http_get(server.port(), "/metrics", "evil.example"), testing::StartsWith("HTTP/1.1 421"));
 }
 
 // Clients that say nothing, or half a request, or do not read their answer, held each of the server's threads for two
@@ -161,7 +164,7 @@ TEST(MetricsSite, ClientsThatAreSlowOrIdleCostAScrapeNothing) {
 TEST(MetricsSite, AnswersARequestThatComesInPieces) {
   const MetricsAt server("127.0.0.1:0", make_metrics());
   const int client = connected_to(server.port());
-  for (const std::string part : {"GET /metr", "ics HTTP/1.1\r\nHost: x\r\n", "\r\n"}) {
+  for (const std::string part : {"GET /metr", "ics HTTP/1.1\r\nHost: [::1]\r\n", "\r\n"}) {
     EXPECT_EQ(send(client, part.data(), part.size(), MSG_NOSIGNAL), static_cast<ssize_t>(part.size()));
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

@@ -235,6 +235,23 @@ class PageTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(get(self.daemon.port, "/", Host="array.lab:80").status, 200)
         self.assertEqual(upgrade(self.daemon, Host="evil.example", Origin="http://evil.example"), 421)
 
+    def test_metrics_are_for_no_other_site_either(self):
+        for host in ("evil.example", "localhost.evil.example:9187", "127.0.0.1.evil.example"):
+            answer = get(self.daemon.metrics_port, "/metrics", Host=host)
+            self.assertEqual(answer.status, 421, host)
+            self.assertNotIn("nearfield_frames_total", answer.text)
+        for host in ("localhost:9187", "127.0.0.1", "192.168.7.5:9187", "[fe80::1]:9187", "array.lab"):
+            answer = get(self.daemon.metrics_port, "/metrics", Host=host)
+            self.assertEqual(answer.status, 200, host)
+            self.assertIn("nearfield_frames_total", answer.text)
+
+    def test_every_answer_may_be_framed_and_based_nowhere(self):
+        for path in ("/", "/main.js", "/nothing", f"/?token={self.daemon.token}"):
+            policy = get(self.daemon.port, path).headers["Content-Security-Policy"]
+            for part in ("default-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'"):
+                self.assertIn(part, policy, path)
+        self.assertIn("frame-ancestors 'none'", get(self.daemon.metrics_port, "/metrics").headers["Content-Security-Policy"])
+
     def test_another_origin_is_sent_away(self):
         own = f"http://127.0.0.1:{self.daemon.port}"
         self.assertEqual(upgrade(self.daemon, Origin="http://evil.example"), 403)
@@ -498,6 +515,54 @@ class PageTest(unittest.IsolatedAsyncioTestCase):
                 await stack.enter_async_context(connected(self.daemon))
             self.assertEqual(upgrade(self.daemon), 503)
             self.assertEqual(get(self.daemon.port, "/").status, 200)
+
+    async def test_who_has_the_token_has_a_place(self):
+        async with contextlib.AsyncExitStack() as stack:
+            strangers = [await stack.enter_async_context(connected(self.daemon)) for _ in range(64)]
+            self.assertEqual(upgrade(self.daemon, Cookie=self.daemon.cookie, Origin="http://evil.example"), 403)
+            owners = [await stack.enter_async_context(connected(self.daemon, Cookie=self.daemon.cookie)) for _ in range(2)]
+            for owner in owners:
+                self.assertTrue((await owner.until("hello"))["writable"])
+            for oldest in strangers[:2]:
+                with self.assertRaises(websockets.ConnectionClosed):
+                    while True:
+                        await oldest.receive()
+            await strangers[2].until("state")
+            await strangers[63].until("state")
+            self.assertEqual(upgrade(self.daemon), 503)
+
+    async def test_warnings_of_a_change_are_in_the_answer(self):
+        async with connected(self.daemon, Cookie=self.daemon.cookie) as client:
+            result = (await client.call({"command": "set", "settings": ["front_end.bands_hz=[[1000, 2000]]"]}))["result"]
+            self.assertIn("front_end.bands_hz is passed over: it is for replay, of captures and recordings", result["warnings"])
+        printed = subprocess.run([BIN / "nearfield", "ctl", "--socket", self.daemon.folder / "control.sock", "set", "medium.density_kg_m3=1.19"],
+                                 capture_output=True, text=True, check=True).stdout
+        self.assertRegex(printed, r"(?m)^epoch \d+ is in effect$")
+        self.assertRegex(printed, r"(?m)^warning: front_end\.bands_hz is passed over")
+        async with connected(self.daemon, Cookie=self.daemon.cookie) as client:
+            result = (await client.call({"command": "set", "settings": ["front_end.bands_hz=[]", "medium.density_kg_m3=1.2"]}))["result"]
+            self.assertFalse(any("bands_hz" in warning for warning in result["warnings"]), result)
+
+    async def test_no_answer_has_the_text_of_a_file(self):
+        """Who may use the control socket must not read by it what the daemon's user alone may read."""
+        keys = ("array.positions={}", "holography.surface={}", "holography.operators.sources={}",
+                "processors={{far: {{kind: beamform, grid: {{kind: points, points: {}}}}}}}")
+        texts = ("root:TOPSECRET:20228:0:99999:7:::\n", "x_m,y_m,z_m\nTOPSECRET\n", "<Root><pos Name='TOPSECRET' x='TOPSECRET'/></Root>\n")
+        async with connected(self.daemon, Cookie=self.daemon.cookie) as client:
+            for i, text in enumerate(texts):
+                path = self.daemon.folder / f"secret{i}"
+                path.write_text(text)
+                for key in keys:
+                    more = ["holography.imager=operators"] if "operators" in key else []
+                    reply = await client.call({"command": "set", "settings": [key.format(path), *more]})
+                    self.assertFalse(reply["ok"], (key, text))
+                    self.assertIn(str(path), reply["error"]["message"])
+                    self.assertIn("other text", reply["error"]["message"], (key, text))
+                    self.assertNotIn("TOPSECRET", json.dumps(reply), key)
+        told = subprocess.run([BIN / "nearfieldd", "-c", self.daemon.folder / "nearfieldd.yaml", "--check", "--set",
+                               f"array.positions={self.daemon.folder / 'secret0'}"], capture_output=True, text=True)
+        self.assertIn("TOPSECRET", told.stderr, "who may read the file is told what is in it")
+        self.assertNotIn("TOPSECRET", self.daemon.log())
 
 
 class ProcessTest(unittest.IsolatedAsyncioTestCase):
@@ -815,7 +880,43 @@ class PlayedTest(unittest.IsolatedAsyncioTestCase):
                 await client.ask(op="close", player=number)
             await client.until("state", lambda message: message["players"] == [])
 
-    async def test_what_nobody_looks_at_ends(self):
+    async def test_players_say_nothing_of_a_files_text(self):
+        secret = self.daemon.folder / "secret"
+        async with connected(self.daemon, Cookie=self.daemon.cookie) as client:
+            for text in ("root:TOPSECRET:20228:0:99999:7:::\n", "x_m,y_m,z_m\nTOPSECRET\n"):
+                secret.write_text(text)
+                for key in ("array.positions", "holography.surface"):
+                    number = (await client.ask(op="open", recording="take.nfr", settings=[f"{key}={secret}"]))["result"]["player"]
+                    said = await self.player_in(client, number, "ended")
+                    self.assertIn("other text", said["text"], key)
+                    self.assertNotIn("TOPSECRET", said["text"])
+                    await client.ask(op="close", player=number)
+            await client.until("state", lambda message: message["players"] == [])
+        self.assertEqual(self.left(), [])
+
+    async def test_one_that_prepares_for_long_ends_with_its_browser(self):
+        sparse = self.daemon.folder / "sparse.nfr"
+        shutil.copy(self.daemon.folder / "take.nfr", sparse)
+        os.truncate(sparse, 1 << 41)  # of which nothing is on the disk, and which takes hours to look through
+        self.addCleanup(sparse.unlink)
+        page, port = self.page_with_idle_players()
+        try:
+            async with connected(types.SimpleNamespace(port=port), Cookie=f"nearfield_token_{port}=0123456789abcdef") as client:
+                reply = await client.ask(op="open", recording="sparse.nfr")
+                self.assertTrue(reply["ok"], reply)
+                wait_for(lambda: self.left() and self.children(page.pid), "a player that prepares", self.daemon)
+                await client.until("state")
+                await client.until("state", lambda message: message["players"][0]["state"] == "preparing")
+            wait_for(lambda: not self.children(page.pid), "no player once the browser is gone", self.daemon)
+            self.assertEqual(self.left(), [])
+            page.terminate()
+            self.assertEqual(page.wait(timeout=PATIENCE_S), 0)
+        finally:
+            page.kill()
+            page.wait()
+
+    def page_with_idle_players(self):
+        """`nearfield page` whose players end 0.2 s after nobody looks at them, and its port."""
         token = self.daemon.folder / "token"
         token.write_text("0123456789abcdef")
         token.chmod(0o600)
@@ -823,8 +924,12 @@ class PlayedTest(unittest.IsolatedAsyncioTestCase):
                                  self.daemon.folder / "control.sock", "--address", "127.0.0.1:0", "--token-file", token, "--player-idle", "0.2"],
                                 stdout=subprocess.PIPE, text=True, cwd=self.daemon.folder,
                                 env={**os.environ, "NEARFIELD_RUNTIME_DIR": str(self.daemon.folder / "run"), "TMPDIR": str(self.daemon.folder / "tmp")})
+        self.addCleanup(page.stdout.close)
+        return page, int(page.stdout.readline().strip().strip("/").split(":")[-1])
+
+    async def test_what_nobody_looks_at_ends(self):
+        page, port = self.page_with_idle_players()
         try:
-            port = int(page.stdout.readline().strip().strip("/").split(":")[-1])
             other = types.SimpleNamespace(port=port)
             async with connected(other, Cookie=f"nearfield_token_{port}=0123456789abcdef") as client:
                 reply = await client.ask(op="open", recording="take.nfr")
@@ -837,7 +942,6 @@ class PlayedTest(unittest.IsolatedAsyncioTestCase):
         finally:
             page.kill()  # without a chance to end what it has started
             page.wait()
-            page.stdout.close()
         wait_for(lambda: not pathlib.Path(f"/proc/{child}").exists(), "the end of the player of a page that was killed", self.daemon)
         wait_for(lambda: not self.left(), "no folder", self.daemon)
 

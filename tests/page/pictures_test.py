@@ -97,15 +97,33 @@ class PicturesTest(PageTest):
         self.until(page, "document.getElementById('caption').textContent.includes('2014.16 Hz')")
         self.assertIn(str(FREQUENCIES_HZ[1]), page.inner_text("#axes"))
 
-    def test_the_scale_holds_until_it_is_fitted(self):
+    def test_the_scale_is_fitted_to_each_other_field_and_holds_over_its_pictures(self):
         page = self.shown()
-        top = page.input_value("#top")
-        self.assertEqual(float(top), math.ceil(level_db(abs(field(0, 0)).max())))
+
+        def top_of(frequency, plane):
+            return math.ceil(level_db(abs(field(frequency, plane)).max()))
+
+        self.assertEqual(float(page.input_value("#top")), top_of(0, 0))
+        self.assertTrue(page.is_checked("#scale-hold"))
+        for axis, frequency, plane in (("frequency", 2, 0), ("z", 2, 1), ("frequency", 0, 1), ("z", 0, 0)):
+            page.select_option(f"#axes select[data-axis={axis}]", str(frequency if axis == "frequency" else plane))
+            self.until(page, f"document.getElementById('top').value === '{top_of(frequency, plane)}'")
+        self.choose("processor", "far")
+        self.until(page, "nearfield.known.newest?.layout.processor === 'far'")
+        self.choose("processor", "surface")
+        self.until(page, f"nearfield.known.newest?.layout.processor === 'surface' && document.getElementById('top').value === '{top_of(0, 0)}'")
+        self.set("top", 20)  # typed: it holds, and the page says that nothing of the field lies on it
+        self.until(page, "document.getElementById('caption').textContent.startsWith('all values are above the scale; ')")
+        drawn = page.evaluate("nearfield.draws.length")
+        self.until(page, f"nearfield.draws.length > {drawn} + 3")
+        self.assertEqual(page.input_value("#top"), "20")
+        self.set("top", 200)
+        self.until(page, "document.getElementById('caption').textContent.startsWith('all values are below the scale; ')")
         page.select_option("#axes select[data-axis=frequency]", "2")
-        self.until(page, "nearfield.known.newest?.layout.select.frequency === 2")
-        self.assertEqual(page.input_value("#top"), top)
+        self.until(page, f"document.getElementById('top').value === '{top_of(2, 0)}'")
+        self.set("top", 80)
         page.click("#auto")
-        self.assertEqual(float(page.input_value("#top")), math.ceil(level_db(abs(field(2, 0)).max())))
+        self.assertEqual(float(page.input_value("#top")), top_of(2, 0))
         self.set("range-number", 60)
         self.assertEqual(page.input_value("#range"), "60")
         self.expect_colour("magnitude", 1 - (float(page.input_value("#top")) - level_db(field(2, 0)[ROW][COLUMN])) / 60)

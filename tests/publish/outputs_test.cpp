@@ -170,8 +170,10 @@ TEST(ArrayPicture, NamesSortAndDiffer) {
   for (const ArraySubject& subject : array_subjects(array.header, 0)) {
     names.push_back(array_picture_name(array.header, subject, 3));
   }
-  EXPECT_THAT(names, ElementsAre("frame00003_map_level_z-0.010m_band0.png", "frame00003_map_level_z-0.010m_band1.png",
-                                 "frame00003_map_level_z+0.005m_band0.png", "frame00003_map_level_z+0.005m_band1.png"));
+  EXPECT_THAT(names, ElementsAre("frame00003_map_level_z-0.010m_band0_100-200Hz.png",
+                                 "frame00003_map_level_z-0.010m_band1_200-400Hz.png",
+                                 "frame00003_map_level_z+0.005m_band0_100-200Hz.png",
+                                 "frame00003_map_level_z+0.005m_band1_200-400Hz.png"));
 }
 
 TEST(ArrayPicture, RefusesFramesOfAnotherSize) {

@@ -37,10 +37,17 @@ struct CtlArguments {
   std::string output;
 };
 
-/// Short answers of the daemon, in its own words.
+/// Short answers of the daemon, in its own words, and a line for each warning with them.
 std::string plain_text(const json& result) {
-  const json message = result.is_object() ? result.value("message", json()) : json();
-  return message.is_string() ? message.get<std::string>() + "\n" : "";
+  if (!result.is_object()) {
+    return "";
+  }
+  const json message = result.value("message", json());
+  std::string text = message.is_string() ? message.get<std::string>() + "\n" : "";
+  for (const json& warning : result.value("warnings", json::array())) {
+    text += warning.is_string() ? fmt::format("warning: {}\n", warning.get<std::string>()) : "";
+  }
+  return text;
 }
 
 /// The beginning of a text in one line; whole characters of UTF-8, and none that moves a terminal's cursor.

@@ -20,6 +20,7 @@
 #include "control/checks/check.hpp"
 #include "control/doctor/diagnosis.hpp"
 #include "control/doctor/limited_run.hpp"
+#include "core/file_text.hpp"
 #include "core/system/clocks.hpp"
 #include "core/system/program_file.hpp"
 #include "nearfield/error.hpp"
@@ -200,7 +201,7 @@ std::optional<Settings> settings_of(const DoctorArguments& arguments, std::vecto
       return load_daemon_settings(arguments.config, arguments.overrides);
     }
   } catch (const Error& error) {  // a file that can't be read
-    problems.push_back({.kind = Finding::Kind::kProblem, .text = error.what()});
+    problems.push_back({.kind = Finding::Kind::kProblem, .text = message_for_owner(error)});
   }
   return std::nullopt;
 }

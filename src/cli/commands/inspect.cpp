@@ -9,6 +9,7 @@
 #include "cli/recorded_settings.hpp"
 #include "config/config.hpp"
 #include "config/device_choice.hpp"
+#include "core/file_text.hpp"
 #include "engine/microphone_watch.hpp"
 #include "files/files.hpp"
 #include "nearfield/error.hpp"
@@ -68,7 +69,7 @@ Judgement judge(const InspectArguments& arguments) {
     judgement.geometry = geometry_of_recording(arguments.path, settings);
     judgement.found = inspect_microphones(arguments.path, settings);
   } catch (const Error& error) {  // too short, a recording of images, no device: the rest is worth printing
-    judgement.reason = error.what();
+    judgement.reason = message_for_owner(error);
   }
   return judgement;
 }

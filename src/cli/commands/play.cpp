@@ -30,6 +30,8 @@
 #include "config/device_choice.hpp"
 #include "config/standard_input.hpp"
 #include "config/yaml_text.hpp"
+#include "core/file_text.hpp"
+#include "core/stoppable.hpp"
 #include "core/system/unix_listener.hpp"
 #include "files/files.hpp"
 #include "files/nfr/nfr_convert.hpp"
@@ -59,9 +61,6 @@ struct Playing {
   std::vector<std::string> overrides;
 };
 
-/// A signal came while a recording was converted.
-struct Interrupted : std::exception {};
-
 /// Low priority on any processor, and an end with the program that started this one: what that one does goes first.
 void go_to_background(pid_t parent) {
   constexpr int kNiceOfBackground = 10;
@@ -77,6 +76,7 @@ void go_to_background(pid_t parent) {
     CPU_SET(cpu, &all);
   }
   (void)sched_setaffinity(0, sizeof all, &all);
+  hide_file_text();  // the program that started this one shows what it prints to its clients
 }
 
 /// The bit-times of the part that is played. Throws UsageError where the recording has none there.
@@ -141,9 +141,7 @@ Playing of_recording(const PlayArguments& arguments, const fs::path& folder) {
   }
   Progress progress("convert");
   const auto show = [&](double share) {
-    if (StopSignal::raised()) {
-      throw Interrupted();
-    }
+    Stoppable::end_if_stopped();
     progress.show(share);
   };
   // A second look may correct the lengths, as settings of the live array could.
@@ -229,8 +227,9 @@ void run(const PlayArguments& arguments) {
   const OwnFolder files(fs::temp_directory_path(), "play");
   Playing playing;
   try {
+    const StoppedBySignal stoppable;
     playing = prepared(arguments, files.path());
-  } catch (const Interrupted&) {
+  } catch (const Stopped&) {
     return;
   }
   if (StopSignal::raised()) {

@@ -307,7 +307,7 @@ void describe(Section& section, DaemonSettings::Page& page) {
       or_word({"off", "none"}, "", host_port("HOST:PORT, such as " + DaemonSettings::Page{}.address + ", or off")),
       "HOST:PORT of the page; beyond loopback only with a token_file");
   section.add("allowed_hosts", page.allowed_hosts, page_hosts(),
-              "names by which browsers may reach it, beside localhost, 127.0.0.1 and [::1], such as a proxy's");
+              "names by which browsers may reach it, and scrapers the metrics, beside localhost, 127.0.0.1 and [::1]");
   section.add("allowed_origins", page.allowed_origins, page_origins(),
               "pages of other servers that may read and control through it");
   section.add("token_file", page.token_file,

@@ -215,8 +215,8 @@ void describe_images(Section& section, HolographySettings& holography, const Ima
               "what an image shows (docs/quantities.md)");
   section.add(
       "upsample", holography.upsample, integer(1, kMostUpsample),
-      "pixels a microphone along each axis, or a node of the grid on which microphones at any places are imaged "
-      "(docs/operators.md)");
+      "pixels a pitch along each axis, from the first microphone to the last, or over the grid on which microphones at "
+      "any places are imaged (docs/operators.md)");
   if (parts.searches) {
     section.add(
         "search_every_frames", holography.search_every_frames, integer(0, std::numeric_limits<int>::max(), "frames"),

@@ -20,6 +20,7 @@
 #include "config/suggestion.hpp"
 #include "control/service/command_line_json.hpp"
 #include "control/service/printable_lines.hpp"
+#include "core/file_text.hpp"
 #include "core/printable.hpp"
 #include "core/system/terminal.hpp"
 #include "nearfield/error.hpp"
@@ -163,7 +164,7 @@ void set_formatter(CLI::App& command, const std::shared_ptr<HelpFormatter>& form
 /// a file's name.
 std::string text_of_error(const Error& error) {
   const bool has_lines = error.exit_code() == ExitCode::kBadConfig || error.exit_code() == ExitCode::kNoDevice;
-  return printable(error.what(), has_lines ? LineEnds::kKept : LineEnds::kEscaped);
+  return printable(message_for_owner(error), has_lines ? LineEnds::kKept : LineEnds::kEscaped);
 }
 
 bool is_stdout_whole() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }

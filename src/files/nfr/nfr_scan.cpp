@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/stoppable.hpp"
 #include "files/nfr/nfr_reader.hpp"
 
 namespace nearfield::nfr {
@@ -37,6 +38,7 @@ std::optional<Record> Scan::search() const {
   std::vector<std::byte> buffer(std::min(kSearchBytes, size - std::min(offset_, size)));
   for (std::uint64_t from = offset_; from < size; from += kSearchBytes) {
     const std::uint64_t count = std::min(kSearchBytes, size - from);
+    Stoppable::end_if_stopped();
     source_->read(from, std::span(buffer).first(count));
     for (std::uint64_t at = 0; at + sizeof(kMagic) <= count; at += kAlignment) {
       if (std::memcmp(buffer.data() + at, &kMagic, sizeof(kMagic)) != 0) {
@@ -51,6 +53,7 @@ std::optional<Record> Scan::search() const {
 }
 
 std::optional<Record> Scan::next() {
+  Stoppable::end_if_stopped();
   std::optional<Record> record = record_at(offset_);
   if (!record) {
     record = search();

@@ -53,7 +53,7 @@ Field transform(const Field& field, double sign);
 /// at distance d from the array; of the pressure where the plan's quantity is intensity.
 Complex transfer(double kx, double ky, double distance_m, std::size_t frequency, const PnahPlan& plan);
 
-/// From the unscaled forward transform to the image on one plane, [upsample * row][upsample * column]. Active intensity
+/// From the unscaled forward transform to the image on one plane, [row][column] of ImageGrid. Active intensity
 /// is Re(p v*)/2 of pressure and velocity, with an imaginary part of 0.
 Field back_propagate(const Field& spectrum, double plane_m, std::size_t frequency, const PnahPlan& plan);
 

@@ -14,7 +14,7 @@ constexpr double kBurgOperations = 8.0 + 8.0 + 2.0 * kMultiplyAdd;
 /// The sizes of a launch.
 struct Sizes {
   double windows, frequencies, planes, microphones;
-  double rows, columns, padded_rows, padded_columns, taps, upsample;
+  double rows, columns, padded_rows, padded_columns, taps, upsample, pixels;
   bool predicts;
 
   [[nodiscard]] double holograms() const { return windows * frequencies; }
@@ -39,6 +39,7 @@ Sizes sizes_of(const ArrayPlan& array, const HolographySettings& holography, int
           .padded_columns = static_cast<double>(x.padded),
           .taps = predicts ? order : 0.0,
           .upsample = static_cast<double>(holography.upsample),
+          .pixels = static_cast<double>(image_grid(geometry, holography.upsample).pixels()),
           .predicts = predicts};
 }
 
@@ -132,10 +133,9 @@ StageWork apply_transfer(const Sizes& s) {
 }
 
 StageWork crop(const Sizes& s) {
-  const double pixels = s.upsample * s.upsample * s.microphones;
   return {.stage = "imaging/propagate/crop",
-          .bytes = 2.0 * s.images() * pixels * kComplex,
-          .operations = 2.0 * s.images() * pixels};
+          .bytes = 2.0 * s.images() * s.pixels * kComplex,
+          .operations = 2.0 * s.images() * s.pixels};
 }
 
 }  // namespace

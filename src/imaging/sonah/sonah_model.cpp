@@ -82,8 +82,8 @@ struct Covariances {
 
 Covariances make_covariances(const PnahPlan& plan, const std::vector<PriorRing>& rings, double k) {
   const HolographySettings& holography = plan.holography;
-  const int rows = holography.upsample * plan.geometry.rows;
-  const int columns = holography.upsample * plan.geometry.columns;
+  const int rows = holography.upsample * (plan.geometry.rows - 1) + 1;
+  const int columns = holography.upsample * (plan.geometry.columns - 1) + 1;
   const std::size_t outputs = 1 + planes_of(plan);
   Eigen::MatrixXcd weights(static_cast<Eigen::Index>(outputs), static_cast<Eigen::Index>(rings.size()));
   Covariances found{.of_lag = std::vector<Eigen::MatrixXcd>(outputs, Eigen::MatrixXcd(rows, columns)),
@@ -126,15 +126,13 @@ Covariances make_covariances(const PnahPlan& plan, const std::vector<PriorRing>&
 struct MirroredAxis {
   int microphones = 0;
   int upsample = 1;
-  /// Pixels of a line that has as many beyond the first microphone as the image has beyond the last.
-  [[nodiscard]] int pixels() const { return upsample * (microphones + 1) - 1; }
+  /// Pixels from the first microphone to the last.
+  [[nodiscard]] int pixels() const { return upsample * (microphones - 1) + 1; }
   [[nodiscard]] int half_microphones() const { return (microphones + 1) / 2; }
   [[nodiscard]] int half_pixels() const { return (pixels() + 1) / 2; }
-  [[nodiscard]] int microphone_at(int index) const { return upsample - 1 + upsample * index; }
+  [[nodiscard]] int microphone_at(int index) const { return upsample * index; }
   [[nodiscard]] int mirrored(int position) const { return pixels() - 1 - position; }
   [[nodiscard]] bool is_centre(int position) const { return position == mirrored(position); }
-  /// True where the position lies in the image.
-  [[nodiscard]] bool shows(int position) const { return position >= upsample - 1; }
   /// Of a centre line in an even class; an odd one has none.
   [[nodiscard]] double norm(int position, bool odd) const {
     return is_centre(position) ? (odd ? 0.0 : std::numbers::sqrt2 / 2.0) : 1.0;
@@ -195,10 +193,7 @@ Eigen::MatrixXcd folded_matrix(const Eigen::MatrixXcd& of_lag, const Axes& axes,
 
 /// How many pixels of the image a folded pixel stands for.
 double shown_pixels(const Axes& axes, const std::array<int, 2>& place) {
-  const auto along = [](const MirroredAxis& axis, int position) {
-    const int both = (axis.shows(position) ? 1 : 0) + (axis.shows(axis.mirrored(position)) ? 1 : 0);
-    return axis.is_centre(position) ? 1 : both;
-  };
+  const auto along = [](const MirroredAxis& axis, int position) { return axis.is_centre(position) ? 1 : 2; };
   return static_cast<double>(along(axes.y, place[0]) * along(axes.x, place[1]));
 }
 

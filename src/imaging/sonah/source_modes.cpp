@@ -218,9 +218,6 @@ Eigen::VectorXcd source_image(const PnahPlan& plan, double k, const FieldSource&
 Eigen::MatrixXcd image_of_modes(const PnahPlan& plan, const SonahModel& model, const Eigen::MatrixXcd& white) {
   const Index rows = plan.image_rows();
   const Index columns = plan.image_columns();
-  const Index before = plan.holography.upsample - 1;  // pixels of a mirrored line that the image does not have
-  const Index line_rows = rows + before;
-  const Index line_columns = columns + before;
   Eigen::MatrixXcd image =
       Eigen::MatrixXcd::Zero(plan.surface ? static_cast<Index>(plan.surface->pixels()) : rows * columns, white.cols());
   for (std::size_t c = 0; c < kParities; ++c) {
@@ -232,10 +229,9 @@ Eigen::MatrixXcd image_of_modes(const PnahPlan& plan, const SonahModel& model, c
     }
     for (Index row = 0; row < rows; ++row) {
       for (Index column = 0; column < columns; ++column) {
-        const Index near_row = std::min(row + before, line_rows - 1 - (row + before));
-        const Index near_column = std::min(column + before, line_columns - 1 - (column + before));
-        const bool is_minus =
-            ((c & 1U) != 0 && column + before != near_column) != ((c & 2U) != 0 && row + before != near_row);
+        const Index near_row = std::min(row, rows - 1 - row);
+        const Index near_column = std::min(column, columns - 1 - column);
+        const bool is_minus = ((c & 1U) != 0 && column != near_column) != ((c & 2U) != 0 && row != near_row);
         image.row(row * columns + column) +=
             (is_minus ? -1.0 : 1.0) * folded.row(near_row * model.pixel_columns + near_column);
       }

@@ -82,8 +82,8 @@ Complex point_at(const Eigen::Vector3d& place_m, const Eigen::Vector3d& normal, 
 
 Eigen::VectorXcd wave_over(const PlaneWave& wave, const PnahPlan& plan, int upsample) {
   const ArrayGeometry& geometry = plan.geometry;
-  const int columns = upsample * geometry.columns;
-  Eigen::VectorXcd values(Eigen::Index{upsample} * geometry.rows * columns);
+  const int columns = upsample * (geometry.columns - 1) + 1;
+  Eigen::VectorXcd values(Eigen::Index{upsample * (geometry.rows - 1) + 1} * columns);
   for (Eigen::Index i = 0; i < values.size(); ++i) {
     const Eigen::Index row = i / columns;
     const Eigen::Index column = i % columns;

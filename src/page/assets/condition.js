@@ -13,7 +13,9 @@ import { kFlags } from "./picture.js";
  * @property {string} statusError
  * @property {import("./picture.js").Head | null} head   of the picture in view
  * @property {number | null} age_ms        of the picture in view, now
- * @property {number} limit_ms             above it a picture is old
+ * @property {number} latest_ms           the largest age of the pictures of the last seconds, when they were drawn
+ * @property {number} late_ms              above it a picture is late
+ * @property {number} old_ms               above it a picture is old, and grey
  * @property {number} flags                of the pictures of the last seconds
  * @property {number} missing              bit-times, likewise
  * @property {number} shed                 hops, likewise
@@ -31,12 +33,21 @@ import { kFlags } from "./picture.js";
 
 /** A picture is live if its last bit came at most this long ago. */
 export const kLive_ms = 100;
+/**
+ * How old a picture in colours is at most. A computer that is busy shows pictures later than kLive_ms all the time, and what is looked at by
+ * people is then late, not lost: they see a hand before the array move in the picture up to about a second later, and take it for the same.
+ */
+export const kColours_ms = 1000;
 /** Slower processors get one and a half of their intervals more. */
 const kSlow_hz = 15;
 
-/** @param {number | undefined} rate_hz  pictures a second of the processor */
-export function limitOf(rate_hz) {
-  return rate_hz && rate_hz > 0 && rate_hz < kSlow_hz ? kLive_ms + 1500 / rate_hz : kLive_ms;
+/**
+ * Ages above which a picture is late, and old.
+ * @param {number | undefined} rate_hz  pictures a second of the processor
+ */
+export function limitsOf(rate_hz) {
+  const more_ms = rate_hz && rate_hz > 0 && rate_hz < kSlow_hz ? 1500 / rate_hz : 0;
+  return { late_ms: kLive_ms + more_ms, old_ms: kColours_ms + more_ms };
 }
 
 /**
@@ -104,6 +115,8 @@ export function conditionOf(known) {
   const stopped = obstacle(known);
   if (stopped) return condition("stopped", stopped);
   if (known.age_ms === null) return condition("stopped", "The age of the picture is not known yet");
-  if (known.age_ms > known.limit_ms) return condition("stopped", "Old");
+  if (known.age_ms > known.old_ms) return condition("stopped", "Old");
+  const latest_ms = Math.max(known.age_ms, known.latest_ms);
+  if (latest_ms > known.late_ms) notes.unshift(`late: pictures are shown up to ${ageText(latest_ms)} after the sound`);
   return condition(notes.length > 0 ? "warned" : "live", known.recording ? `Playing ${known.recording}` : "Live");
 }

@@ -9,6 +9,7 @@ import { showHealth, showMicrophones } from "./panels.js";
 import { offerPlaces } from "./photograph.js";
 import { recording } from "./recordings.js";
 import { figuresOf, selectionText } from "./saving.js";
+import { outsideText } from "./scale.js";
 import { settingsPanel } from "./settings.js";
 import { showCondition, shown } from "./shown.js";
 import { known, kPanels_ms, paint, ui, view } from "./state.js";
@@ -76,5 +77,7 @@ function captionText(picture) {
   if (!picture) return "";
   const side = ui.side.value === "front" ? "seen from the microphones" : "seen from behind";
   const chosen = selectionText(picture);
-  return `${picture.layout.processor}, ${picture.product.quantity}; ${chosen ? `${chosen}; ` : ""}${side}${ui.mirror.checked ? ", mirrored" : ""}${view.quarters ? `, turned by ${90 * view.quarters}°` : ""}`;
+  const now = shown();
+  const outside = now && now.picture === picture ? outsideText(picture, now.values) : "";
+  return `${outside ? `${outside}; ` : ""}${picture.layout.processor}, ${picture.product.quantity}; ${chosen ? `${chosen}; ` : ""}${side}${ui.mirror.checked ? ", mirrored" : ""}${view.quarters ? `, turned by ${90 * view.quarters}°` : ""}`;
 }

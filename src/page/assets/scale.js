@@ -6,9 +6,10 @@ import { element, setText } from "./page.js";
 import { isPhotoShown, shown } from "./shown.js";
 import { markDirty, ui, view } from "./state.js";
 import { isSigned, levelOf, levelRule, niceStep, unitText, valueOf } from "./units.js";
-import { largest } from "./values.js";
+import { largest, smallest } from "./values.js";
 
 /**
+ * @typedef {import("./picture.js").Picture} Picture
  * @typedef {import("./picture.js").Product} Product
  * @typedef {import("./state.js").Scale} Scale
  */
@@ -26,13 +27,30 @@ export function scaleOf(product) {
 }
 
 /**
- * Sets the scale's top by a picture: the next whole decibel, or two digits.
- * @param {Product} product
+ * What a scale was fitted to: another processor, product, frequency or plane is another field, whose levels have nothing to do with it.
+ * @param {Picture} picture
+ */
+const fieldOf = ({ layout, product }) => JSON.stringify([layout.processor, product.name, layout.select]);
+
+/**
+ * Whether the scale is fitted to a picture before it is drawn: where it follows each picture, and to the first one of another field, even where
+ * it holds. The reference that is flipped to is compared on the scale of what it is compared with.
+ * @param {Picture} picture
+ */
+export function isToFit(picture) {
+  return !ui.scaleHold.checked || !Number.isFinite(scaleOf(picture.product).top) || (!view.isFlipped && view.fitted !== fieldOf(picture));
+}
+
+/**
+ * Sets the scale's top by a picture: the next whole decibel, or two digits. Silence leaves it as it is.
+ * @param {Picture} picture
  * @param {Float32Array} values
  */
-export function fitScale(product, values) {
+export function fitScale(picture, values) {
+  const { product } = picture;
   const most = largest(values);
   if (!(most > 0)) return;
+  view.fitted = fieldOf(picture);
   const scale = scaleOf(product);
   const rule = levelRule(product);
   if (scale.isDb && rule) {
@@ -88,6 +106,20 @@ export function lookOf(product) {
   };
 }
 
+/**
+ * Says that a map is of one colour because its scale ends elsewhere; empty where it does not.
+ * @param {Picture} picture
+ * @param {Float32Array} values
+ */
+export function outsideText(picture, values) {
+  const look = lookOf(picture.product);
+  if (look.mode !== kModes.magnitude) return "";
+  const rule = levelRule(picture.product);
+  const at = (/** @type {number} */ value) => (look.isDb && rule ? levelOf(rule, value) : value);
+  if (at(smallest(values)) > look.high) return "all values are above the scale";
+  return look.isDb && at(largest(values)) < look.low ? "all values are below the scale" : "";
+}
+
 /** @param {(scale: Scale, product: Product) => void} change */
 export function changeScale(change) {
   const product = productInView();
@@ -98,5 +130,5 @@ export function changeScale(change) {
 
 export function autoOnce() {
   const now = shown();
-  if (now) fitScale(now.picture.product, now.values);
+  if (now) fitScale(now.picture, now.values);
 }

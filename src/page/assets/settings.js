@@ -56,7 +56,7 @@ export function settingsPanel(link) {
       setText(answer, "The daemon prepares the new configuration …");
       const result = await link.control({ command: "set", settings });
       clearFields(box);
-      setText(answer, result.message ?? "Done.");
+      setText(answer, [result.message ?? "Done", ...(result.warnings ?? []).map((/** @type {string} */ one) => `warning: ${one}`)].join("; "));
     } catch (error) {
       setText(answer, `Refused: ${/** @type {Error} */ (error).message}`);
     }

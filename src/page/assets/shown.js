@@ -1,9 +1,9 @@
 // What is shown: the picture in view, its age, the banner, and the drawing of each frame of the display.
 
-import { conditionOf, kLive_ms, limitOf } from "./condition.js";
+import { conditionOf, kColours_ms, limitsOf } from "./condition.js";
 import { element, setText } from "./page.js";
 import { obstacleToCompare } from "./picture.js";
-import { fitScale, lookOf, scaleOf } from "./scale.js";
+import { fitScale, isToFit, lookOf } from "./scale.js";
 import { placeOnMap } from "./sources.js";
 import { barOf } from "./stage.js";
 import { drawing, draws, hold, kEarliest_ms, kMostDraws, kNotes_ms, known, kOwnSources, kPanels_ms, kPictures, kSources, kSpectrum, paint, photo, reducedMotion, stage, ui, view } from "./state.js";
@@ -108,7 +108,7 @@ export function draw(isNew) {
   }
   const { picture, values } = now;
   const grid = /** @type {import("./picture.js").Grid} */ (picture.grid);
-  if (!Number.isFinite(scaleOf(picture.product).top) || !ui.scaleHold.checked) fitScale(picture.product, values);
+  if (isToFit(picture)) fitScale(picture, values);
   if (paint.uploaded !== values || !view.isFrozen) {
     drawing.setField(values, grid.columns, grid.rows);
     if (paint.uploaded?.length !== values.length) paint.uploadedKept = null;
@@ -140,9 +140,17 @@ function recentNotes() {
   }), { flags: 0, missing: 0, shed: 0 });
 }
 
+/** The largest age of a picture that was drawn in the last seconds, as it was drawn, ms: what happens now and then can be read. */
+function latestDraw_ms() {
+  const from_ms = performance.now() - kNotes_ms;
+  let most_ms = 0;
+  for (let i = draws.length - 1; i >= 0 && draws[i].at_ms >= from_ms; --i) if (draws[i].isLive) most_ms = Math.max(most_ms, draws[i].age_ms ?? 0);
+  return most_ms;
+}
+
 /** The veil comes over a live picture by itself after its time, even if this thread is blocked: the compositor runs it. */
 const veilAnimation = ui.veil.animate([{ opacity: 0, offset: 0 }, { opacity: 0, offset: 0.999 }, { opacity: 1, offset: 1 }],
-  { duration: kLive_ms, fill: "both" });
+  { duration: kColours_ms, fill: "both" });
 
 let ageShown_ms = 0;
 let conditionShown = "";
@@ -162,10 +170,10 @@ export function showCondition(isNew) {
   const picture = pictureInView();
   const age_ms = picture ? ageOf(picture) : null;
   const ring = known.rings[view.processor] ?? null;
-  const limit_ms = limitOf(ring?.rate_hz === undefined ? Number(ui.mostHz.value) : Math.min(ring.rate_hz, Number(ui.mostHz.value)));
+  const limits = limitsOf(ring?.rate_hz === undefined ? Number(ui.mostHz.value) : Math.min(ring.rate_hz, Number(ui.mostHz.value)));
   const condition = conditionOf({
     isOpen: link.isOpen, isFrozen: view.isFrozen, isReference: view.isFlipped, ring, ringError: known.ringError, status: known.status, statusError: known.statusError,
-    head: picture?.head ?? null, age_ms, limit_ms, error: known.subscribeError,
+    head: picture?.head ?? null, age_ms, latest_ms: latestDraw_ms(), ...limits, error: known.subscribeError,
     recording: known.player?.recording ?? "", playerText: known.playerText, ...recentNotes(),
   });
   const banner = element("banner", HTMLElement);
@@ -182,8 +190,8 @@ export function showCondition(isNew) {
   ui.stage.classList.toggle("frozen", condition.kind === "frozen");
   ui.veil.hidden = condition.kind === "frozen";
   if (condition.isLive && age_ms !== null) {
-    veilAnimation.effect?.updateTiming({ duration: limit_ms });
-    veilAnimation.currentTime = Math.max(0, Math.min(age_ms, limit_ms));
+    veilAnimation.effect?.updateTiming({ duration: limits.old_ms });
+    veilAnimation.currentTime = Math.max(0, Math.min(age_ms, limits.old_ms));
     veilAnimation.play();
   } else {
     veilAnimation.finish();

@@ -75,6 +75,8 @@ export const view = {
   phase: 0,
   /** @type {Map<string, Scale>} */
   scales: new Map(),
+  /** The field that the scale was fitted to last: processor, product and selection. */
+  fitted: "",
   /** @type {{x: number, y: number}[]} the first is the cursor, the second the one with Shift */
   cursors: [],
   isFrozen: false,

@@ -42,6 +42,19 @@ export function largest(pairs) {
 }
 
 /**
+ * The smallest magnitude; NaN where there is no number.
+ * @param {Float32Array} pairs
+ */
+export function smallest(pairs) {
+  let least = NaN;
+  for (let i = 0; i < pairs.length / 2; ++i) {
+    const magnitude = magnitudeAt(pairs, i);
+    if (!(magnitude >= least) && Number.isFinite(magnitude)) least = magnitude;
+  }
+  return least;
+}
+
+/**
  * Pixels that are larger than their eight neighbours, largest first.
  * @param {Grid} grid
  * @param {Float32Array} pairs

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "core/file_text.hpp"
 #include "core/place_text.hpp"
 #include "nearfield/error.hpp"
 #include "processors/far_field/grid.hpp"
@@ -68,9 +69,10 @@ std::vector<double> read_csv(const std::string& path, std::size_t most, const st
     }
     std::array<double, kComponents> point{};
     if (!parse(content, point)) {
-      constexpr std::size_t kMostShown = 60;
-      throw DataError(fmt::format("{}:{}: expected x_m,y_m,z_m, three numbers from {} to {} m, found \"{}\"", path,
-                                  number, -kFarthestPoint_m, kFarthestPoint_m, line.substr(0, kMostShown)));
+      throw FileTextError([&](const FileTextStyle& shown) {
+        return fmt::format("{}:{}: expected x_m,y_m,z_m, three numbers from {} to {} m, found {}", path, number,
+                           -kFarthestPoint_m, kFarthestPoint_m, shown(line));
+      });
     }
     require_count(values.size() / kComponents + 1, most, path, key);
     values.insert(values.end(), point.begin(), point.end());

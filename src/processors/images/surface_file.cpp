@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/file_text.hpp"
 #include "core/place_text.hpp"
 #include "core/system/regular_file.hpp"
 #include "imaging/image_surface.hpp"
@@ -86,11 +87,12 @@ SurfaceData surface_of_text(std::string_view text, const std::string& path, cons
     const bool fits =
         numbers && (surface.columns == 0 || surface.normals.empty() == (numbers->size() == kPlaceNumbers));
     if (!fits) {
-      constexpr std::size_t kMostShown = 60;
-      throw DataError(
-          fmt::format("{}: {}:{}: expected x_m,y_m,z_m or x_m,y_m,z_m,nx,ny,nz, finite numbers and as many "
-                      "in each line, found \"{}\"",
-                      key, path, number, line.substr(0, kMostShown)));
+      throw FileTextError([&](const FileTextStyle& shown) {
+        return fmt::format(
+            "{}: {}:{}: expected x_m,y_m,z_m or x_m,y_m,z_m,nx,ny,nz, finite numbers and as many in each line, found "
+            "{}",
+            key, path, number, shown(line));
+      });
     }
     if (surface.columns == kMostSurfacePoints) {
       throw ConfigError(

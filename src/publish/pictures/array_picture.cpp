@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <complex>
 #include <optional>
@@ -163,7 +164,8 @@ std::string range_in_words(const Product& product, const Drawn& drawn, const Sca
 void draw_titles(Canvas& canvas, const ResultHeader& header, const Frame& frame, const ArraySubject& subject,
                  const Drawn& drawn, const ScaledValues& cells, const MapMarks& marks) {
   const Product& product = header.products[subject.product];
-  std::string title = product.name;
+  std::string title = product.quantity;
+  title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(title.front())));
   const std::vector<std::string> chosen = chosen_axes(product);
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const Axis& axis = *header.axis(chosen[i]);
@@ -171,7 +173,7 @@ void draw_titles(Canvas& canvas, const ResultHeader& header, const Frame& frame,
                          has_unit(axis.unit) ? " " : "", has_unit(axis.unit) ? axis.unit : "");
   }
   canvas.text(kMargin, 24, title, kTitleStyle);
-  const std::string of = fmt::format("{}, of {}   ", product.quantity, header.processor);
+  const std::string of = fmt::format("{} of {}   ", product.name, header.processor);
   canvas.text(kMargin, 47,
               of + (marks.subtitle.empty() ? fmt::format("frame {}   first sample {}   {}", frame.sequence,
                                                          frame.first_bit_time, time_in_words(frame.timestamp_ns))
@@ -196,10 +198,15 @@ std::vector<std::string> notes_of(const Frame& frame, const ScaledValues& cells,
   return notes;
 }
 
-/// For a file's name: the axis and its value, all names of one width; "band1" where an entry has several numbers.
+/// For a file's name: the axis and its value, all names of one width; where an entry has several numbers its index, and
+/// of bands the limits behind it, which several bands could share after rounding: "_band1_447-562Hz".
 std::string name_of_entry(const Axis& axis, std::size_t index) {
   if (axis.components != 1) {
-    return fmt::format("_{}{:0{}}", axis.name, index, fmt::formatted_size("{}", axis.size() - 1));
+    const std::string name = fmt::format("_{}{:0{}}", axis.name, index, fmt::formatted_size("{}", axis.size() - 1));
+    const bool is_band = axis.name == "band" && axis.components == 2;
+    return is_band
+               ? fmt::format("{}_{:.0f}-{:.0f}{}", name, axis.values[2 * index], axis.values[2 * index + 1], axis.unit)
+               : name;
   }
   const bool is_signed = std::any_of(axis.values.begin(), axis.values.end(), [](double value) { return value < 0.0; });
   const int decimals = decimals_for(axis.values, axis.unit == "m" ? 3 : 1);

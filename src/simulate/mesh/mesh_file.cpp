@@ -9,6 +9,7 @@
 #include <optional>
 #include <sstream>
 
+#include "core/file_text.hpp"
 #include "core/place_text.hpp"
 #include "nearfield/error.hpp"
 #include "simulate/mesh/mesh.hpp"
@@ -176,11 +177,12 @@ std::vector<Triangle> read_triangles(const std::filesystem::path& path, double s
     }
     const std::optional<std::vector<double>> values = numbers_of(content);
     if (!values || (values->size() != kCorners + 1 && values->size() != kCorners + 2)) {
-      constexpr std::size_t kMostShown = 60;
-      throw DataError(
-          fmt::format("{}:{}: expected three corners x, y, z in m, velocity_m_s and, if any, phase_rad: 10 or "
-                      "11 numbers with commas, found \"{}\"",
-                      path.string(), number, line.substr(0, kMostShown)));
+      throw FileTextError([&](const FileTextStyle& shown) {
+        return fmt::format(
+            "{}:{}: expected three corners x, y, z in m, velocity_m_s and, if any, phase_rad: 10 or 11 numbers with "
+            "commas, found {}",
+            path.string(), number, shown(line));
+      });
     }
     std::array<double, kCorners> corners{};
     std::copy_n(values->begin(), kCorners, corners.begin());

@@ -1,0 +1,42 @@
+#include "core/file_text.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace nearfield {
+namespace {
+
+FileTextError error_of(const std::string& text) {
+  return FileTextError(
+      [&](const FileTextStyle& shown) { return fmt::format("a.csv:3: expected x, found {}", shown(text)); });
+}
+
+TEST(FileText, IsForTheOwnerAlone) {
+  const FileTextError error = error_of("root:secret");
+  const Error& of_base = error;
+  EXPECT_STREQ(error.what(), "a.csv:3: expected x, found other text");
+  EXPECT_EQ(error.exit_code(), ExitCode::kBadData);
+  EXPECT_EQ(message_for_owner(of_base), "a.csv:3: expected x, found \"root:secret\"");
+  EXPECT_EQ(message_for_owner(DataError("as it is")), "as it is");
+}
+
+TEST(FileText, IsShortAndMovesNoCursor) {
+  EXPECT_EQ(message_for_owner(error_of("\x1b[31m\r\n")), "a.csv:3: expected x, found \" [31m  \"");
+  EXPECT_EQ(message_for_owner(error_of(std::string(61, 'a'))),
+            "a.csv:3: expected x, found \"" + std::string(60, 'a') + "\"");
+}
+
+TEST(FileText, IsHiddenInAProcessWhoseWordsArePassedOn) {
+  EXPECT_EXIT(
+      {
+        hide_file_text();
+        std::exit(message_for_owner(error_of("root:secret")).find("secret") == std::string::npos ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace nearfield

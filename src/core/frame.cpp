@@ -12,7 +12,7 @@
 namespace nearfield {
 namespace {
 
-constexpr std::array<FlagName, 10> kFlagNames = {
+constexpr std::array<FlagName, 11> kFlagNames = {
     {{kFlagExtrapolationFellBack, "extrapolation fell back to zero padding"},
      {kFlagMaskedMicrophones, "dead or masked microphones interpolated"},
      {kFlagMissingBits, "missing bits"},
@@ -22,7 +22,8 @@ constexpr std::array<FlagName, 10> kFlagNames = {
      {kFlagWavenumberAboveNyquist, "k above \u03c0/pitch"},
      {kFlagCommonToAll, "a source straight ahead, or what all channels share"},
      {kFlagLimit, "above a limit"},
-     {kFlagMemoryNotFull, "hops before it were not computed"}}};
+     {kFlagMemoryNotFull, "hops before it were not computed"},
+     {kFlagInformationMissing, "more than a tenth of the information missing"}}};
 
 double spacing_m(const std::vector<double>& positions_m) {
   return positions_m.size() > 1

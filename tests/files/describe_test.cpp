@@ -232,7 +232,7 @@ TEST(Describe, Images) {
             "cut-off       150 to 200 rad/m\n"
             "slope         0.1\n"
             "noise         none\n"
-            "error         0.02 to 0.05 (estimate)\n"
+            "error         2 to 5 % of the image's rms, as expected\n"
             "flags         none on 1 of 4 frames\n"
             "              dead or masked microphones interpolated on 3 of 4 frames\n"
             "              missing bits on 1 of 4 frames\n"

@@ -236,7 +236,7 @@ nf_engine_frame StreamEngine::frame_of(std::size_t processor) {
           .sequence = window_,
           .first_sample = first,
           .valid_microphones = engine_->valid_microphones(processor, 0),
-          .reserved = 0,
+          .missing_information = engine_->missing_information(processor, 0),
           .products = products_.data()};
 }
 

@@ -55,6 +55,7 @@ enum {
   NF_FLAG_COMMON_TO_ALL = 128,           /* a source straight ahead may be what all channels share */
   NF_FLAG_LIMIT = 256,                   /* a limit of daemon.limits on these products is exceeded */
   NF_FLAG_MEMORY_NOT_FULL = 512,         /* some of the memory_hops before the frame were not computed */
+  NF_FLAG_INFORMATION_MISSING = 1024,    /* unused microphones take more than a tenth of an image's information along */
   NF_FLAG_DOUBTFUL_INPUT = 2048          /* rate, unit or kind of what comes cannot be what the settings say */
 };
 
@@ -144,9 +145,10 @@ typedef struct nf_ring_slot {
   uint32_t flags; /* NF_FLAG_ */
   uint32_t valid_microphones;
   uint64_t missing_bit_times;
-  uint64_t shed_hops; /* between the frame before and this one: overload dropped them, or nothing came of them */
-  uint64_t epoch;     /* of the configuration */
-  uint64_t spare;
+  uint64_t shed_hops;        /* between the frame before and this one: overload dropped them, or nothing came of them */
+  uint64_t epoch;            /* of the configuration */
+  uint32_t microphones;      /* that the processor could use, were all valid; 0: an older writer does not say */
+  float missing_information; /* see nf_ring_microphones */
   /* At slot_head_bytes: uint32_t crc32c[products], of each product's bytes, and zeros up to a multiple of 8. Then the
    * products, each where nf_ring_product.offset says: an array's values, fastest axis last; a table's number of rows as
    * a uint64_t, then its columns, each with room for most_rows values. */
@@ -359,6 +361,12 @@ size_t nf_ring_pixel_at(const nf_ring_layout* layout, double x_m, double y_m);
  * quantities, for images one pixel wide or high, and where neither was read. */
 double nf_ring_radiated_power_w(const nf_ring_layout* layout, const nf_frame* frame, uint32_t plane,
                                 uint32_t frequency);
+
+/* Of the frame that was read last: how many microphones the processor could use, were all valid, into *microphones, 0
+ * where the daemon is older and does not say, or none was read; and into *missing_information the share of an image's
+ * information, 0 to 1, that those which are not valid take with them (docs/sonah.md), 0 of products that are no images.
+ */
+void nf_ring_microphones(const nf_ring* ring, uint32_t* microphones, float* missing_information);
 
 /* NF_RING_VERSION that the library was built with: for programs that load it at run time. */
 uint32_t nf_ring_version(void);

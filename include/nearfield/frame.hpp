@@ -26,6 +26,7 @@ enum FrameFlag : std::uint32_t {
   kFlagCommonToAll = 128,            ///< a source straight ahead may be what all channels share
   kFlagLimit = 256,                  ///< a limit of daemon.limits on these products is exceeded
   kFlagMemoryNotFull = 512,          ///< some of ResultHeader::memory_hops before the frame were not computed
+  kFlagInformationMissing = 1024,    ///< unused microphones take more than a tenth of an image's information with them
   kFlagDoubtfulInput = 2048,         ///< rate, unit or kind of what comes cannot be what the settings say
 };
 
@@ -70,6 +71,9 @@ struct Frame {
   std::uint64_t missing_bit_times = 0;
   std::uint64_t shed_hops = 0;  ///< hops that overload dropped between the frame before and this one
   std::uint32_t valid_microphones = 0;
+  std::uint32_t microphones = 0;  ///< that the processor could use; 0: not known
+  /// Share of an image's information that those which are not used take with them (docs/sonah.md); 0 of other products.
+  float missing_information = 0.0F;
   std::uint64_t epoch = 0;  ///< of the configuration: 1, then one more with each change
   /// A limit that begins recordings is exceeded, whichever processor's.
   bool exceeds_recorded_limit = false;

@@ -62,7 +62,7 @@ typedef struct nf_engine_frame {
   uint64_t sequence;     /* the window's number, from 0 */
   uint64_t first_sample; /* of the processor's window: bit-time, sample, or window of spectra */
   uint32_t valid_microphones;
-  uint32_t reserved;
+  float missing_information; /* share of an image's information that those which are not valid take along, 0 to 1 */
   /* [product_count] of its layout: an array's values, fastest axis last; of a table the number of rows as a uint64_t,
    * then its columns at nf_column.offset. */
   const void* const* products;

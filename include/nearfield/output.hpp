@@ -16,6 +16,8 @@ struct Beginning {
   std::uint64_t frames = 0;   ///< that are to come; 0: not known, as of a live stream
   /// Where a file's `time` has its zero, as Frame::timestamp_ns: a recording's start. Without it the first frame.
   std::optional<std::int64_t> time_zero_ns{};
+  std::uint32_t microphones = 0;  ///< that the processor could use; 0: not known
+  std::vector<int> masked{};      ///< those that the settings mask, ascending
 };
 
 /// Microphones that are masked because they were found bad, beside those of the settings, until the next change.

@@ -90,10 +90,14 @@ struct ArraySettings {
   std::optional<double> pascal_per_unit;  ///< of files of samples that do not say
   std::vector<int> dead_channels;         ///< row * columns + column
   std::string calibration_path;           ///< empty: none
+  double fewest_valid_share = 0.5;        ///< of all microphones: with fewer that can be used nothing starts
   SubsetSettings subset;
   double clock_hz = kBitRateHz;  ///< of bits; of live samples their rate times front_end.decimation
   HealthSettings health;
 };
+
+/// What is wrong with so many microphones that can be used, as found and expected; empty where they are enough.
+std::string flaw_of_valid(const ArraySettings& array, int valid);
 
 struct MediumSettings {
   double sound_speed_m_s = 343.0;

@@ -52,6 +52,25 @@ def test_sonah_and_several_windows():
     np.testing.assert_array_equal(both.first_sample, [0, 1])
 
 
+@pytest.mark.parametrize("imager", [nearfield.pnah, nearfield.sonah])
+def test_missing_microphones_count_in_the_expected_error(imager):
+    field = monopole(1000.0, 0.0, 0.0)[None]
+    common = {"pitch_m": PITCH_M, "standoff_m": STANDOFF_M, "frequencies_hz": [1000.0], "reference": True}
+    whole = imager(field, **common)
+    assert whole.error_estimate.dims == ("frequencies_hz",)
+    lacking = field.copy()
+    lacking[0, 2, 1:6] = np.nan
+    assert float(imager(lacking, **common).error_estimate[0]) > float(whole.error_estimate[0]) + 0.1
+    dead = {"array": {"dead_channels": list(range(61))}}
+    with pytest.raises(nearfield.ConfigError, match="expected at least 32 of 64 microphones"):
+        imager(field, options=dead, **common)
+    asked = {"array": dead["array"] | {"fewest_valid_share": 0}}
+    with pytest.warns(UserWarning, match="3 of 64 microphones were used"):
+        few = imager(field, options=asked, **common)
+    true = np.linalg.norm(few - whole) / np.linalg.norm(whole)
+    assert 0.35 * true < float(few.error_estimate[0]) <= 1  # 0.057 or 0.17 where 0.9 was true
+
+
 def test_beamform_finds_a_source():
     field = monopole(4000.0, 0.3, -0.2, STANDOFF_M - 1.0)
     found = nearfield.beamform(field[None], pitch_m=PITCH_M, frequencies_hz=[4000.0], reference=True,

@@ -81,7 +81,8 @@ EnginePlan plan_of(const std::string& yaml, const InputOfProgram& input, const G
 }
 
 std::string lines_of(const Engine& engine) {
-  std::string lines;
+  const MicrophoneUse use = microphone_use(engine);
+  std::string lines = use.masked.empty() ? "" : "microphones: " + text_of(use);
   for (const auto& texts : {plan_warnings(engine), plan_notes(engine)}) {
     for (const std::string& text : texts) {
       lines += (lines.empty() ? "" : "\n") + text;
@@ -201,6 +202,12 @@ bool StreamEngine::compute_next() {
     throw DataError(fmt::format("window {}: {} of {} microphones are not finite; expected at most a tenth", window,
                                 non_finite, channels));
   }
+  const int used = static_cast<int>(microphone_use(*engine_).most_used) - non_finite;
+  if (const std::string flaw = flaw_of_valid(plan_.settings.array, used); !flaw.empty()) {
+    in_hand_ = engine_->processors();
+    is_broken_ = false;  // the next window goes on
+    throw DataError(fmt::format("window {}: {}", window_, flaw));
+  }
   return true;
 }
 
@@ -235,7 +242,7 @@ nf_engine_frame StreamEngine::frame_of(std::size_t processor) {
           .sequence = window_,
           .first_sample = first,
           .valid_microphones = engine_->valid_microphones(processor, 0),
-          .reserved = 0,
+          .missing_information = engine_->missing_information(processor, 0),
           .products = products_.data()};
 }
 

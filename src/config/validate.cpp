@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "config/config.hpp"
 #include "config/contradictions.hpp"
@@ -451,6 +452,11 @@ Contradictions contradictions(const Settings& settings, const IsSettled& is_sett
   check_holography(settings, is_settled, found);
   if (settled({"array.rows", "array.columns", "array.dead_channels"})) {
     check_channels("array.dead_channels", settings.array.dead_channels, settings.array.geometry, found);
+    const std::set<int> dead(settings.array.dead_channels.begin(), settings.array.dead_channels.end());
+    const int valid = settings.array.geometry.channels() - static_cast<int>(dead.size());
+    if (const std::string flaw = flaw_of_valid(settings.array, valid); !flaw.empty()) {
+      found.push_back({"array.dead_channels", "", flaw});
+    }
   }
   if (settled({"array.rows", "array.columns", "array.health.trusted_channels"})) {
     check_channels("array.health.trusted_channels", settings.array.health.trusted_channels, settings.array.geometry,

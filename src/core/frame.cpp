@@ -12,7 +12,7 @@
 namespace nearfield {
 namespace {
 
-constexpr std::array<FlagName, 11> kFlagNames = {
+constexpr std::array<FlagName, 12> kFlagNames = {
     {{kFlagExtrapolationFellBack, "extrapolation fell back to zero padding"},
      {kFlagMaskedMicrophones, "dead or masked microphones interpolated"},
      {kFlagMissingBits, "missing bits"},
@@ -23,6 +23,7 @@ constexpr std::array<FlagName, 11> kFlagNames = {
      {kFlagCommonToAll, "a source straight ahead, or what all channels share"},
      {kFlagLimit, "above a limit"},
      {kFlagMemoryNotFull, "hops before it were not computed"},
+     {kFlagInformationMissing, "more than a tenth of the information missing"},
      {kFlagDoubtfulInput, "input is not as announced"}}};
 
 double spacing_m(const std::vector<double>& positions_m) {

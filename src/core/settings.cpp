@@ -1,5 +1,7 @@
 #include "nearfield/settings.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -113,6 +115,16 @@ std::string_view unit_of(Quantity quantity) {
       return "W/m^2";
   }
   return "?";
+}
+
+std::string flaw_of_valid(const ArraySettings& array, int valid) {
+  const int microphones = array.geometry.channels();
+  const int fewest = static_cast<int>(std::ceil(array.fewest_valid_share * microphones));
+  return valid >= fewest ? ""
+                         : fmt::format(
+                               "expected at least {} of {} microphones that can be used "
+                               "(array.fewest_valid_share: {}), found {}",
+                               fewest, microphones, array.fewest_valid_share, valid);
 }
 
 }  // namespace nearfield

@@ -416,13 +416,23 @@ LiveHooks Daemon::hooks() {
 
 HealthTask::Hooks Daemon::health_hooks(const ArrayGeometry& geometry) {
   HealthTask::Hooks hooks;
-  hooks.use = [this](const Masks& masks, std::uint64_t epoch) {
+  hooks.use = [this, geometry](const Masks& masks, std::uint64_t epoch) {
     boundary_.run([&] {
       if (options_.mask_fault) {
         options_.mask_fault();
       }
       engine_->use(masks, epoch);
     });
+    const MicrophoneMask& mask = masks.front();
+    const auto used =
+        static_cast<std::uint32_t>(geometry.channels()) - static_cast<std::uint32_t>(mask.channels.size());
+    const MicrophoneUse use{.fewest_used = used,
+                            .most_used = used,
+                            .microphones = static_cast<std::uint32_t>(geometry.channels()),
+                            .masked = {mask.channels.begin(), mask.channels.end()},
+                            .missing_information = mask.missing.largest()};
+    const bool is_much = static_cast<double>(use.missing_information) > kMostMissingInformation;
+    log_->log(is_much ? spdlog::level::warn : spdlog::level::info, "microphones_used", "microphones: {}", text_of(use));
   };
   hooks.report = [this, geometry](const health::Change& change, std::size_t bad) {
     log_->log(spdlog::level::warn, "microphones", "{}; {} bad in all", text_of(change, geometry), bad);

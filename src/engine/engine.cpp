@@ -60,6 +60,12 @@ ArrayPlan array_plan_of(const Settings& settings, const std::vector<double>& fre
   out.dead_channels = settings.array.dead_channels;
   out.gains = calibration_gains(settings.array, frequencies_hz, files);
   mask_uncalibrated(out);
+  const std::set<int> unusable(out.dead_channels.begin(), out.dead_channels.end());
+  if (const std::string flaw =
+          flaw_of_valid(settings.array, settings.array.geometry.channels() - static_cast<int>(unusable.size()));
+      !flaw.empty()) {
+    throw ConfigError("array.dead_channels, array.calibration: " + flaw);
+  }
   require_distinct(frequencies_hz);
   return out;
 }
@@ -263,10 +269,31 @@ bool Engine::feeds_from_all(const Tap& tap) const {
   return is_needed;
 }
 
+/// ArrayPlan::imaged of a tap.
+std::optional<Quantity> Engine::imaged_of(const Tap& tap) const {
+  std::optional<Quantity> imaged;
+  const auto add = [&](Quantity quantity) {
+    const bool is_pressure = quantity == Quantity::kPressure && imaged.value_or(quantity) == quantity;
+    imaged = is_pressure ? Quantity::kPressure : Quantity::kNormalVelocity;
+  };
+  const Settings& settings = plan_.settings;
+  if (plan_.has_processor && &tap == &taps_.front() && settings.holography.imager != ImagerKind::kNone) {
+    add(settings.holography.quantity);
+  }
+  for (std::size_t i = 0; plan_.has_processor && i < settings.processors.size(); ++i) {
+    const auto* const own = dynamic_cast<const ImageKindSettings*>(settings.processors[i].own.get());
+    if (own != nullptr && &tap == &taps_[taps_of_settings_[i]]) {
+      add(own->images.quantity);
+    }
+  }
+  return imaged;
+}
+
 void Engine::set_frequencies(Tap& tap, const std::vector<double>& computed_hz) {
   tap.array = array_plan_of(plan_.settings, computed_hz, plan_.files.get());
   tap.constant_flags = tap.array.constant_flags();
   tap.array.fills_from_all = feeds_from_all(tap);
+  tap.array.imaged = imaged_of(tap);
   tap.frequencies_hz = computed_hz;
   if (tap.owner.empty() && !plan_.settings.front_end.bands_hz.empty()) {
     tap.frequencies_hz.resize(plan_.settings.front_end.frequencies_hz.size());
@@ -276,6 +303,7 @@ void Engine::set_frequencies(Tap& tap, const std::vector<double>& computed_hz) {
   }
   const std::set<std::int32_t> dead(tap.array.dead_channels.begin(), tap.array.dead_channels.end());
   masked_.emplace_back(dead.begin(), dead.end());
+  missing_.push_back(nearfield::missing_information(tap.array, masked_.back()).largest());
 }
 
 std::vector<Engine::Wanted> Engine::wanted_processors() const {
@@ -427,6 +455,9 @@ void Engine::set_masks(const Masks& masks) {
   masked_.clear();
   std::transform(masks.begin(), masks.end(), std::back_inserter(masked_),
                  [](const MicrophoneMask& mask) { return mask.channels; });
+  missing_.clear();
+  std::transform(masks.begin(), masks.end(), std::back_inserter(missing_),
+                 [](const MicrophoneMask& mask) { return mask.missing.largest(); });
 }
 
 std::span<const float> Engine::in_channel_order(std::span<const float> samples) {
@@ -444,12 +475,33 @@ std::span<const float> Engine::in_channel_order(std::span<const float> samples) 
   return ordered;
 }
 
+std::uint32_t Engine::microphones(std::size_t processor) const {
+  const std::vector<int>& subset = results_.at(processor).subset;
+  return static_cast<std::uint32_t>(
+      subset.empty() ? static_cast<std::size_t>(taps_[tap_of(processor)].array.geometry.channels()) : subset.size());
+}
+
+float Engine::missing_information(std::size_t processor, std::size_t window) const {
+  if (results_.at(processor).images == nullptr) {
+    return 0.0F;
+  }
+  const std::size_t tap = tap_of(processor);
+  const int used = taps_[tap].array.geometry.channels() - static_cast<int>(masked_[tap].size());
+  return static_cast<float>(
+      missing_with(static_cast<double>(missing_[tap]), non_finite_microphones(processor, window), used));
+}
+
+std::uint32_t Engine::information_flag(std::size_t processor, std::size_t window) const {
+  return static_cast<double>(missing_information(processor, window)) > kMostMissingInformation
+             ? std::uint32_t{kFlagInformationMissing}
+             : 0U;
+}
+
 std::uint32_t Engine::valid_microphones(std::size_t processor, std::size_t window) const {
   const std::size_t tap = tap_of(processor);
   const std::vector<std::int32_t>& masked = masked_[tap];
   const std::vector<int>& subset = results_.at(processor).subset;
-  const std::size_t channels =
-      subset.empty() ? static_cast<std::size_t>(taps_[tap].array.geometry.channels()) : subset.size();
+  const std::size_t channels = microphones(processor);
   const auto of_subset = [&](int channel) { return std::binary_search(masked.begin(), masked.end(), channel); };
   const std::size_t missing =
       subset.empty() ? masked.size() : static_cast<std::size_t>(std::count_if(subset.begin(), subset.end(), of_subset));
@@ -646,6 +698,17 @@ std::vector<std::string> plan_warnings(const Engine& engine) {
     }
   }
   return warnings;
+}
+
+MicrophoneUse microphone_use(const Engine& engine) {
+  const std::vector<std::int32_t>& masked = engine.masked_.front();
+  const auto microphones = static_cast<std::uint32_t>(engine.array_plan().geometry.channels());
+  const auto used = microphones - static_cast<std::uint32_t>(masked.size());
+  return {.fewest_used = used,
+          .most_used = used,
+          .microphones = microphones,
+          .masked = {masked.begin(), masked.end()},
+          .missing_information = engine.missing_.front()};
 }
 
 std::vector<std::string> plan_notes(const Engine& engine) {

@@ -21,6 +21,7 @@
 #include "nearfield/array_files.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
+#include "nearfield/microphone_use.hpp"
 #include "nearfield/settings.hpp"
 #include "processors/images/image_processor.hpp"
 #include "processors/processor.hpp"
@@ -167,6 +168,11 @@ class Engine {
   [[nodiscard]] bool reaches(std::size_t processor, std::uint64_t first_sample) const;
   /// Microphones that its products of such a window are made of: neither masked nor not finite.
   [[nodiscard]] std::uint32_t valid_microphones(std::size_t processor, std::size_t window) const;
+  /// That the processor could use, were all valid.
+  [[nodiscard]] std::uint32_t microphones(std::size_t processor) const;
+  /// Share of the information of such a window's images that the others take with them, the largest over all
+  /// frequencies (MissingInformation); 0 of a processor that makes none.
+  [[nodiscard]] float missing_information(std::size_t processor, std::size_t window) const;
   /// False while the processor's window would begin before the origin of the last seek(). Of the windows computed last.
   [[nodiscard]] bool has_products(std::size_t processor, std::size_t window) const;
   /// The late ones, as begin_late() takes them.
@@ -323,6 +329,8 @@ class Engine {
   /// Notes, for each tap, how many of these windows it cannot have.
   void count_absent(std::uint64_t first_sample, std::size_t windows);
   void set_masks(const Masks& masks);
+  /// kFlagInformationMissing or 0, of one of the windows that the processor began on last.
+  [[nodiscard]] std::uint32_t information_flag(std::size_t processor, std::size_t window) const;
   /// The samples with their channels in the order of rows and columns; themselves where they are so. Copies live until
   /// the third turn_ordered() from now on, one of which follows on each batch that is begun: two may be in flight.
   [[nodiscard]] std::span<const float> in_channel_order(std::span<const float> samples);
@@ -355,6 +363,7 @@ class Engine {
   [[nodiscard]] const EnginePlan& plan() const { return plan_; }
 
   friend std::vector<std::string> plan_warnings(const Engine& engine);
+  friend MicrophoneUse microphone_use(const Engine& engine);
   friend std::vector<std::string> plan_notes(const Engine& engine);
 
  private:
@@ -371,6 +380,7 @@ class Engine {
   /// The tap that does the same on that device, or this one, added.
   std::size_t shared(Tap tap);
   [[nodiscard]] bool feeds_from_all(const Tap& tap) const;
+  [[nodiscard]] std::optional<Quantity> imaged_of(const Tap& tap) const;
   EnginePlan plan_;
   std::uint64_t window_samples_ = 0;
   std::uint64_t hop_samples_ = 0;
@@ -390,6 +400,7 @@ class Engine {
   std::vector<Results> results_;               ///< [processor]
   std::shared_ptr<const MicrophoneMask> mask_;
   std::vector<std::vector<std::int32_t>> masked_;  ///< [tap], channels, ascending
+  std::vector<float> missing_;                     ///< [tap], MissingInformation::largest() of the mask
   std::list<std::vector<float>> ordered_;          ///< of in_channel_order(), for the batch that begins next
   std::array<std::list<std::vector<float>>, 2> ordered_before_;  ///< for the two that were begun last
 };
@@ -421,6 +432,9 @@ ImagesHeader images_header(const Engine& engine);
 /// What a user should know before trusting the images, one message each: snapped frequencies, a cut-off inside the
 /// radiation circle, microphones too far apart for a frequency, a predictor's order cut to the line's length.
 std::vector<std::string> plan_warnings(const Engine& engine);
+
+/// Of the array's microphones, as the masks in effect have them.
+MicrophoneUse microphone_use(const Engine& engine);
 
 /// What is good to know of its processors, one text each, such as the microphones that one of them uses.
 std::vector<std::string> plan_notes(const Engine& engine);

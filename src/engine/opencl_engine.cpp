@@ -691,7 +691,7 @@ std::uint32_t OpenclEngine::flags(std::size_t processor, std::size_t window) con
   const std::uint32_t not_of_tap =
       kProcessorFlags | (run.processor->subset().empty() ? 0U : std::uint32_t{kFlagWavenumberAboveNyquist});
   return (run.statuses.at(present).flags & ~not_of_tap) | (own.empty() ? 0U : own[present * kStatusWords]) |
-         memory_flag(processor, window);
+         memory_flag(processor, window) | information_flag(processor, window);
 }
 
 int OpenclEngine::non_finite_microphones(std::size_t processor, std::size_t window) const {

@@ -134,7 +134,8 @@ class ReferenceEngine : public Engine {
     return runs_.at(processor).processor->products(window - runs_[processor].absent);
   }
   [[nodiscard]] std::uint32_t flags(std::size_t processor, std::size_t window) const override {
-    return runs_.at(processor).flags.at(window - runs_[processor].absent) | memory_flag(processor, window);
+    return runs_.at(processor).flags.at(window - runs_[processor].absent) | memory_flag(processor, window) |
+           information_flag(processor, window);
   }
   [[nodiscard]] std::string imager_name() const override {
     return runs_.empty() ? std::string(kNoProcessor) : "reference";

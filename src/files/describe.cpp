@@ -222,9 +222,11 @@ void describe_recording(Facts& facts, const std::filesystem::path& path) {
   const nfr::FileInfo& info = reader.info();
   const nfr::Summary& summary = reader.summary();
   add_measurement(facts, info.measurement);
-  facts.add("layout", "{}, {} words a bit-time", name_of(info.layout), reader.words_per_bit_time());
-  facts.add("sensitivity", "{:.4g} dBFS at 1 Pa rms", info.measurement.sensitivity_dbfs);
-  facts.add("bit rate", "{:.10g} Hz", info.sample_rate_hz);
+  if (summary.bits.records > 0) {
+    facts.add("layout", "{}, {} words a bit-time", name_of(info.layout), reader.words_per_bit_time());
+    facts.add("sensitivity", "{:.4g} dBFS at 1 Pa rms", info.measurement.sensitivity_dbfs);
+  }
+  facts.add(summary.bits.records > 0 ? "bit rate" : "input rate", "{:.10g} Hz", info.sample_rate_hz);
   facts.add("host", "{}, boot {}", info.host, info.boot_id);
   if (!info.notes.empty()) {
     facts.add("notes", "{}", without_controls(info.notes));

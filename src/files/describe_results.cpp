@@ -11,6 +11,7 @@
 namespace nearfield {
 namespace {
 
+constexpr double kPercent = 100.0;
 constexpr std::string_view kNumber = "1";  ///< the unit of plain numbers
 
 std::string_view shown(std::string_view unit) { return unit == kNumber ? "" : unit; }
@@ -43,6 +44,12 @@ std::uint64_t most_of(const std::vector<std::uint64_t>& values) {
   return *std::max_element(values.begin(), values.end());
 }
 
+std::string text_of_share(std::ptrdiff_t count, std::size_t frames) {
+  return static_cast<std::size_t>(count) == frames
+             ? frames == 1 ? "the one frame" : fmt::format("all {} frames", frames)
+             : fmt::format("{} of {} frames", count, frames);
+}
+
 /// "none"; or a text for each flag that is set on some frames, and how many are without any.
 std::vector<std::string> texts_of_flags(const std::vector<std::uint32_t>& flags) {
   const auto clean = static_cast<std::size_t>(std::count(flags.begin(), flags.end(), 0U));
@@ -54,7 +61,7 @@ std::vector<std::string> texts_of_flags(const std::vector<std::uint32_t>& flags)
     const auto carries = [&](std::uint32_t value) { return (value & entry.flag) != 0; };
     const auto count = std::count_if(flags.begin(), flags.end(), carries);
     if (count > 0) {
-      texts.push_back(fmt::format("{} on {} of {} frames", entry.text, count, flags.size()));
+      texts.push_back(fmt::format("{} on {}", entry.text, text_of_share(count, flags.size())));
     }
   }
   texts.push_back(clean == 0 ? "no frame is without a flag"
@@ -128,7 +135,7 @@ std::string text_of_product(const ResultsReader& reader, std::size_t processor, 
 std::string text_of_axis(const Axis& axis) {
   return axis.components == 1
              ? fmt::format("{}: {}", axis.name, text_of_values(axis.values, shown(axis.unit)))
-             : fmt::format("{}: {} of {} numbers, {}", axis.name, axis.size(), axis.components, axis.unit);
+             : fmt::format("{}: {}, {} numbers each, {}", axis.name, axis.size(), axis.components, axis.unit);
 }
 
 /// What a frame may depend on before its window; empty where the file does not say it.
@@ -150,6 +157,9 @@ void describe_processor(Facts& facts, const ResultsReader& reader, std::size_t p
     facts.add("", "memory {}", memory);
   }
   facts.add("", "{} frames", text_of_frames(reader, processor));
+  if (const std::optional<MicrophoneUse> use = reader.microphones(processor)) {
+    facts.add("", "microphones {}", text_of(*use));
+  }
   for (const Axis& axis : header.axes) {
     facts.add("", "{}", text_of_axis(axis));
   }
@@ -191,7 +201,9 @@ void add_error(Facts& facts, const ResultsReader& reader) {
   const ResultHeader& header = reader.header(0);
   if (const Product* const product = header.product("error_estimate")) {
     const ValueRange range = range_of_array(reader, 0, static_cast<std::size_t>(product - header.products.data()));
-    facts.add("error", "{}", range.is_known() ? text_of_range(range, "") + " (estimate)" : "not known");
+    const ValueRange in_percent{.least = kPercent * range.least, .most = kPercent * range.most};
+    facts.add("error", "{}",
+              range.is_known() ? text_of_range(in_percent, "%") + " of the image's rms, as expected" : "not known");
   }
 }
 
@@ -245,6 +257,9 @@ void describe_images(Facts& facts, const ResultsReader& reader, const ImagesHead
     facts.add("memory", "{}", memory);
   }
   facts.add("frames", "{}", text_of_frames(reader, 0));
+  if (const std::optional<MicrophoneUse> use = reader.microphones(0)) {
+    facts.add("microphones", "{}", text_of(*use));
+  }
   const ResultStamps stamps = reader.stamps(0);
   add_stamps(facts, stamps);
   add_surface(facts, images);

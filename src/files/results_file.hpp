@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "nearfield/frame.hpp"
+#include "nearfield/microphone_use.hpp"
 #include "nearfield/output.hpp"
 
 /// The images file: the results of one or more processors, HDF5 (docs/images_file.md). files.hpp says what its readers
@@ -26,6 +27,8 @@ class ResultsWriter {
   void begin(const ResultHeader& header, const Beginning& beginning);
   /// The next frame of its processor; each product must be as long as the header says.
   void write(const Frame& frame);
+  /// Of what is masked from the next frames on.
+  void mask(const MaskChange& change);
   /// Throws DataError when no frame was written; fewer than there is room for are fine.
   void finish();
   /// The same, of a file that says what a run would make, whether it has frames or not.
@@ -63,6 +66,9 @@ struct ResultStamps {
   std::vector<std::int64_t> timestamps_ns;
   std::vector<std::uint32_t> flags;
   std::vector<std::uint64_t> missing_bits;
+  /// Frame::valid_microphones and Frame::missing_information; empty of files that were written before they were.
+  std::vector<std::uint32_t> valid_microphones;
+  std::vector<float> missing_information;
 };
 
 class ResultsReader {
@@ -85,6 +91,8 @@ class ResultsReader {
   [[nodiscard]] ResultFrame read(std::size_t processor, std::uint64_t frame) const;
   /// Of all frames.
   [[nodiscard]] ResultStamps stamps(std::size_t processor) const;
+  /// How many microphones the frames are made of; nothing where the file does not say it.
+  [[nodiscard]] std::optional<MicrophoneUse> microphones(std::size_t processor) const;
   /// Of one product that is no table, frames [first, first + count) behind each other.
   [[nodiscard]] std::vector<std::byte> read_array(std::size_t processor, std::size_t product, std::uint64_t first,
                                                   std::uint64_t count) const;

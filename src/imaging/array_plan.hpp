@@ -2,6 +2,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "nearfield/settings.hpp"
@@ -18,6 +19,9 @@ struct ArrayPlan {
   std::vector<int> dead_channels;          ///< row * columns + column
   std::vector<std::complex<float>> gains;  ///< [frequency][row][column]; empty: none
   bool fills_from_all = false;             ///< masked microphones are predicted from all others, as sonah needs them
+  /// What images are made of its spectra, kPressure or, where any of them shows another quantity, kNormalVelocity:
+  /// masks say how much information about it is missing. Nothing: no images.
+  std::optional<Quantity> imaged = std::nullopt;
 
   /// Acoustic wavenumber of a frequency, rad/m.
   [[nodiscard]] double wavenumber(std::size_t frequency) const;

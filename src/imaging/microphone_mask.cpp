@@ -55,6 +55,7 @@ MicrophoneMask make_mask(const ArrayPlan& plan, const std::vector<int>& channels
   } else if (plan.fills_from_all) {
     mask.prior_weights = prior_fill(plan, mask.channels);
   }
+  mask.missing = missing_information(plan, mask.channels);
   return mask;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "imaging/array_plan.hpp"
+#include "imaging/missing_information.hpp"
 
 namespace nearfield {
 
@@ -22,6 +23,7 @@ struct MicrophoneMask {
   /// place of that from neighbours; a plan of the same spectra that does not ignores it.
   /// [frequency][masked][row][column], 0 for masked ones; else empty.
   std::vector<float> prior_weights;
+  MissingInformation missing;  ///< of plans that are imaged; else empty
 };
 
 /// Replaces the masked microphones of one frequency's field [row][column] by the predictions that the plan uses. A mask

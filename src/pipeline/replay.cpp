@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <complex>
+#include <set>
 #include <span>
 
 #include "config/premises.hpp"
@@ -69,7 +70,11 @@ std::vector<FramesOfProcessor> begin(const Outputs& outputs, const Engine& engin
     }
     for (const auto& output : outputs) {
       if (frames > 0) {
-        output->begin(headers[p], {.processor = p, .frames = frames, .time_zero_ns = input.start_time_ns});
+        output->begin(headers[p], {.processor = p,
+                                   .frames = frames,
+                                   .time_zero_ns = input.start_time_ns,
+                                   .microphones = engine.microphones(p),
+                                   .masked = microphone_use(engine).masked});
       }
     }
   }
@@ -82,6 +87,12 @@ void pass_on(const Outputs& outputs, const MaskChange& change) {
   }
 }
 
+void add_masked(MicrophoneUse& use, const std::vector<int>& channels) {
+  std::set<int> all(use.masked.begin(), use.masked.end());
+  all.insert(channels.begin(), channels.end());
+  use.masked.assign(all.begin(), all.end());
+}
+
 /// Passes frames on to the outputs and counts them, on the thread that replay() was called on.
 class OutputSink : public FrameSink {
  public:
@@ -89,6 +100,9 @@ class OutputSink : public FrameSink {
              const ReplayOptions& options, ReplayResult& result)
       : outputs_(outputs), watch_(watch), masks_(masks), input_(input), options_(options), result_(result) {}
   void write(const Frame& frame) override {
+    if (frame.processor == 0) {
+      count(frame);
+    }
     for (const auto& output : outputs_) {
       output->write(frame);
     }
@@ -104,11 +118,20 @@ class OutputSink : public FrameSink {
   void look(std::uint64_t first_sample, std::span<const std::complex<float>> spectra) override {
     if (const std::optional<MicrophoneWatch::Found> found = watch_.add(first_sample, spectra)) {
       masks_.add(found->from_sample, found->channels);
+      add_masked(result_.microphones, found->channels);
       pass_on(outputs_, {.first_bit_time = bit_time_of(input_, found->from_sample), .channels = found->channels});
     }
   }
 
  private:
+  void count(const Frame& frame) {
+    MicrophoneUse& use = result_.microphones;
+    use.fewest_used =
+        use.microphones == 0 ? frame.valid_microphones : std::min(use.fewest_used, frame.valid_microphones);
+    use.most_used = std::max(use.most_used, frame.valid_microphones);
+    use.microphones = frame.microphones;
+    use.missing_information = std::max(use.missing_information, frame.missing_information);
+  }
   const Outputs& outputs_;
   MicrophoneWatch& watch_;
   MaskSchedule& masks_;
@@ -165,6 +188,7 @@ void tell_of_plan(const ReplayPart& part, const ReplayOptions& options) {
     for (const std::string& line : premises(part.recording->plan().settings, part.recording->info().sample_rate_hz)) {
       options.inform(line);
     }
+    options.inform("microphones: " + text_of(microphone_use(*part.engine)));
     options.inform(fmt::format("front end: {}", part.engine->front_end_name()));
     options.inform(fmt::format("imager: {}", part.engine->imager_name()));
     for (const std::string& note : plan_notes(*part.engine)) {
@@ -249,7 +273,9 @@ ReplayResult replay_range(std::vector<ReplayPart>& parts, const FrameRange& rang
   if (options.is_plan) {
     return result;
   }
+  add_masked(result.microphones, microphone_use(engine).masked);
   for (const MaskChange& change : known.changes) {
+    add_masked(result.microphones, change.channels);
     pass_on(outputs, change);
   }
   MaskSchedule masks = schedule_of(known.changes, input);

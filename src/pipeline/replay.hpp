@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/engine.hpp"
+#include "nearfield/microphone_use.hpp"
 #include "nearfield/output.hpp"
 #include "nearfield/settings.hpp"
 #include "pipeline/masks.hpp"
@@ -56,6 +57,7 @@ struct ReplayResult {
   std::uint64_t frames_asked = 0;  ///< more than `frames` when stopped early: the outputs were not finished then
   std::uint32_t flags = 0;         ///< of any frame
   std::vector<std::string> bad_microphones;  ///< that were found, one sentence each
+  MicrophoneUse microphones;                 ///< of the first processor's frames
   ResultHeader header;                       ///< of the first processor
   std::vector<ResultHeader> headers;         ///< of all processors
   std::vector<FramesOfProcessor> places;     ///< [processor], of the range that was asked for

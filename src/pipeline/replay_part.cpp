@@ -220,6 +220,7 @@ void PartReplay::write_batch(FrameSink& sink) {
   for (std::size_t i = 0; i < statuses.size(); ++i) {
     const std::uint64_t index = first + i;
     require_finite(statuses[i].non_finite_microphones, channels, index, input);
+    require_valid(statuses[i].non_finite_microphones, index);
     Frame frame;
     frame.sequence = index;
     frame.epoch = 1;
@@ -227,6 +228,14 @@ void PartReplay::write_batch(FrameSink& sink) {
     sink.end_window((statuses[i].flags & ~std::uint32_t{kFlagMemoryNotFull}) | write(i, frame, sink));
   }
   look(first, statuses, sink);
+}
+
+/// Throws DataError where more microphones are masked or not finite than the settings accept.
+void PartReplay::require_valid(int non_finite, std::uint64_t index) const {
+  const int used = static_cast<int>(microphone_use(engine_).most_used) - non_finite;
+  if (const std::string flaw = flaw_of_valid(recording_.plan().settings.array, used); !flaw.empty()) {
+    throw DataError(fmt::format("{}: frame {}: {}", recording_.info().name, index, flaw));
+  }
 }
 
 /// The products that are due of a window, one frame a processor. `frame` is stamped but for its place. Returns the
@@ -250,6 +259,8 @@ std::uint32_t PartReplay::write(std::size_t window, Frame& frame, FrameSink& sin
     frame.products = engine_.products(p, window);
     frame.missing_bit_times = std::max(frame.missing_bit_times, engine_.missing_bit_times(p, window));
     frame.valid_microphones = engine_.valid_microphones(p, window);
+    frame.microphones = engine_.microphones(p);
+    frame.missing_information = engine_.missing_information(p, window);
     frame.flags = engine_.flags(p, window) | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U);
     flags |= frame.flags;
     sink.write(frame);

@@ -83,6 +83,7 @@ class PartReplay {
   void begin_batch(std::uint64_t first, std::size_t windows, const FrameSink* sink);
   std::span<const WindowStatus> finish_batch();
   void write_batch(FrameSink& sink);
+  void require_valid(int non_finite, std::uint64_t index) const;
   void drop_begun();
   std::uint32_t write(std::size_t window, Frame& frame, FrameSink& sink);
   void look(std::uint64_t first, std::span<const WindowStatus> statuses, FrameSink& sink);

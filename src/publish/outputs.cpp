@@ -73,6 +73,12 @@ void ImagesFileOutput::write(const Frame& frame) {
   writer_->write(chosen);
 }
 
+void ImagesFileOutput::mask(const MaskChange& change) {
+  if (writer_ != nullptr) {
+    writer_->mask(change);
+  }
+}
+
 void ImagesFileOutput::finish() { writer_->finish(); }
 
 void ImagesFileOutput::finish_plan() {

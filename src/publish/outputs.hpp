@@ -22,6 +22,7 @@ class ImagesFileOutput : public Output {
       : path_(std::move(path)), content_(content) {}
   void begin(const ResultHeader& header, const Beginning& beginning) override;
   void write(const Frame& frame) override;
+  void mask(const MaskChange& change) override;
   void finish() override;
   /// In the place of finish(): the file has room for the frames, and none of them.
   void finish_plan();

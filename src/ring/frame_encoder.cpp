@@ -22,7 +22,7 @@ static_assert(sizeof(nf_ring_slot) == 128);
 static_assert(offsetof(nf_ring_header, published) == 192 && offsetof(nf_ring_header, wake) == 200 &&
               offsetof(nf_ring_header, state) == 204 && offsetof(nf_ring_header, products_offset) == 104);
 static_assert(offsetof(nf_ring_slot, crc32c) == 8 && offsetof(nf_ring_slot, sequence) == 16 &&
-              offsetof(nf_ring_slot, publish_tai_ns) == 80 && offsetof(nf_ring_slot, spare) == 120);
+              offsetof(nf_ring_slot, publish_tai_ns) == 80 && offsetof(nf_ring_slot, microphones) == 120);
 static_assert(kFlagExtrapolationFellBack == int{NF_FLAG_EXTRAPOLATION_FELL_BACK} &&
               kFlagMaskedMicrophones == int{NF_FLAG_MASKED_MICROPHONES} &&
               kFlagMissingBits == int{NF_FLAG_MISSING_BITS} && kFlagOverload == int{NF_FLAG_OVERLOAD} &&
@@ -30,6 +30,7 @@ static_assert(kFlagExtrapolationFellBack == int{NF_FLAG_EXTRAPOLATION_FELL_BACK}
               kFlagWavenumberAboveNyquist == int{NF_FLAG_WAVENUMBER_ABOVE_NYQUIST} &&
               kFlagCommonToAll == int{NF_FLAG_COMMON_TO_ALL} && kFlagLimit == int{NF_FLAG_LIMIT} &&
               kFlagMemoryNotFull == int{NF_FLAG_MEMORY_NOT_FULL} &&
+              kFlagInformationMissing == int{NF_FLAG_INFORMATION_MISSING} &&
               kFlagDoubtfulInput == int{NF_FLAG_DOUBTFUL_INPUT});
 
 constexpr std::string_view kFrequency = "frequency";
@@ -133,6 +134,8 @@ void FrameEncoder::take(const Frame& frame) {
   head_.capture_tai_ns = frame.capture_tai_ns;
   head_.flags = frame.flags;
   head_.valid_microphones = frame.valid_microphones;
+  head_.microphones = frame.microphones;
+  head_.missing_information = frame.missing_information;
   head_.missing_bit_times = frame.missing_bit_times;
   head_.shed_hops = frame.shed_hops;
   head_.epoch = frame.epoch;

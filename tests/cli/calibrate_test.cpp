@@ -193,6 +193,24 @@ TEST(Calibrate, ACalibratorSetsTheLevelOfAnEarlierCalibration) {
   EXPECT_NEAR(std::abs(read_calibration(folder / "k.h5").gains[7] / start.gains[7]), 5.01F, 0.02F);
 }
 
+// A tour of 3 of 64 microphones: the file is for the next tour, and no image can be made with it.
+TEST(Calibrate, WithFewGainsIsNotDone) {
+  const test::TemporaryFolder folder;
+  write_calibrator(folder / "c.h5", {3, 9, 27});
+  const auto done = test::run_nearfield("calibrate " + (folder / "c.h5") + " --channel auto -o " + (folder / "k.h5") +
+                                        kCalibratorWindow);
+  EXPECT_EQ(done.exit_code, 65) << done.output;
+  EXPECT_THAT(done.output, HasSubstr("expected at least 32 of 64 microphones that can be used "
+                                     "(array.fewest_valid_share: 0.5), found 3 with a gain"));
+  EXPECT_THAT(done.output, HasSubstr("--start"));
+  EXPECT_NEAR(static_cast<double>(read_calibration(folder / "k.h5").gains[9].real()) * response(9), kCalibratorPressure,
+              1e-4);
+  EXPECT_EQ(test::run_nearfield("calibrate " + (folder / "c.h5") + " --channel auto -o " + (folder / "k.h5") +
+                                kCalibratorWindow + " --set array.fewest_valid_share=0.04")
+                .exit_code,
+            0);
+}
+
 TEST(Calibrate, SaysWhatIsWrongWithACalibrator) {
   const test::TemporaryFolder folder;
   write_calibrator(folder / "a.h5", {3});

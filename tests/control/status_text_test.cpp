@@ -85,6 +85,9 @@ TEST(StatusText, NamesMaskedMicrophonesAndThoseThatAreBadWithoutAMask) {
     return begin == std::string::npos ? "" : text.substr(begin, text.find('\n', begin) - begin);
   };
   EXPECT_EQ(line_of(R"({"masked": 0, "masked_channels": [], "bad": []})"), "microphones   0 masked");
+  EXPECT_EQ(
+      line_of(R"({"microphones": 64, "masked": 2, "missing_information": 0.04, "masked_channels": [], "bad": []})"),
+      "microphones   62 of 64 used; 2 masked (4 % of the information missing)");
   EXPECT_EQ(line_of(R"({"masked": 2, "bad": [{"channel": 5, "row": 0, "column": 5, "cause": "dead"}],
                         "masked_channels": [{"channel": 5, "row": 0, "column": 5, "cause": "dead"},
                                             {"channel": 37, "row": 1, "column": 5, "cause": "configuration"}]})"),

@@ -68,6 +68,8 @@ TEST(HealthTask, NamesTheMicrophonesThatTheConfigurationMasks) {
   const nlohmann::json status = health.status();
   EXPECT_EQ(status.at("watched"), false);
   EXPECT_EQ(status.at("masked"), 2);
+  EXPECT_EQ(status.at("microphones"), settings.array.geometry.channels());
+  EXPECT_GT(status.at("missing_information").get<double>(), 0.0);
   EXPECT_EQ(status.at("bad"), nlohmann::json::array());
   ASSERT_EQ(status.at("masked_channels").size(), 2U);
   EXPECT_EQ(status.at("masked_channels").at(0).at("channel"), 2);

@@ -232,12 +232,37 @@ TEST(Describe, Images) {
             "cut-off       150 to 200 rad/m\n"
             "slope         0.1\n"
             "noise         none\n"
-            "error         0.02 to 0.05 (estimate)\n"
+            "error         2 to 5 % of the image's rms, as expected\n"
             "flags         dead or masked microphones interpolated on 3 of 4 frames\n"
             "              missing bits on 1 of 4 frames\n"
             "              1 of 4 frames have no flag\n"
             "missing bits  64 at most in a frame\n"
             "config        2 lines of YAML in the attribute config\n");
+}
+
+TEST(Describe, CountsAreSaidInWords) {
+  const TempFolder folder;
+  ImagesHeader header{.quantity = "pressure",
+                      .unit = "Pa",
+                      .config = "version: 1\n",
+                      .device = "a device",
+                      .front_end = "decimated_fft",
+                      .frequencies_hz = {500.0},
+                      .planes_m = {0.0},
+                      .x_m = {-0.01, 0.01},
+                      .y_m = {0.0}};
+  ImagesWriter writer(folder / "images.h5", header, 1);
+  ImageFrame frame;
+  frame.flags = kFlagMaskedMicrophones;
+  frame.cutoff_rad_per_m = frame.slope = frame.noise_pa = {std::nanf("")};
+  frame.error_estimate = {0.142F};
+  frame.images = random_complex(header.values_per_frame(), 1);
+  writer.write(frame);
+  writer.finish();
+  const std::string facts = facts_of(folder / "images.h5");
+  EXPECT_THAT(facts, testing::HasSubstr("planes        one, at 0 mm\n"));
+  EXPECT_THAT(facts, testing::HasSubstr("error         14.2 % of the image's rms, as expected\n"));
+  EXPECT_THAT(facts, testing::HasSubstr("flags         dead or masked microphones interpolated on the one frame\n"));
 }
 
 TEST(Describe, ImagesAndAnotherProcessor) {

@@ -155,6 +155,8 @@ TEST(Results, DatasetsOfTheFirstProcessorHaveTheirNamesTypesAndShapes) {
                                                 {"frequencies_hz", "float64 (2,)"},
                                                 {"images", "compound {r, i} (4, 1, 2, 2, 3)"},
                                                 {"missing_bits", "uint64 (4,)"},
+                                                {"valid_microphones", "uint32 (4,)"},
+                                                {"missing_information", "float32 (4,)"},
                                                 {"noise_pa", "float32 (4, 2)"},
                                                 {"planes_m", "float64 (1,)"},
                                                 {"point", "float32 (1,)"},
@@ -178,6 +180,8 @@ TEST(Results, DatasetsOfTheFirstProcessorHaveTheirNamesTypesAndShapes) {
                                                 {"frames_written", "uint64 scalar"},
                                                 {"frequencies_hz", "float64 (2,)"},
                                                 {"missing_bits", "uint64 (2,)"},
+                                                {"valid_microphones", "uint32 (2,)"},
+                                                {"missing_information", "float32 (2,)"},
                                                 {"row_power", "float32 (2, 2, 2)"},
                                                 {"time", "float64 (2,)"},
                                                 {"time_zero_ns", "int64 scalar"},
@@ -515,6 +519,40 @@ TEST(Results, IllFilesAreRefused) {
           (void)reader.read(1, frame);
         }
       });
+}
+
+// A file says how many microphones its frames are made of, which were masked, and what was missing with them.
+TEST(ResultsFile, SaysWhichMicrophonesWereUsed) {
+  const TempFolder folder;
+  {
+    ResultsWriter writer(folder / "r.h5");
+    writer.begin(row_power_header(), {.frames = 3, .microphones = 64, .masked = {12}});
+    for (std::uint64_t number = 0; number < 2; ++number) {
+      ResultFrame made = row_power_frame(number);
+      made.frame.processor = 0;
+      made.frame.valid_microphones = number == 0 ? 63 : 61;
+      made.frame.missing_information = 0.25F * static_cast<float>(number);
+      if (number == 1) {
+        writer.mask({.first_bit_time = made.frame.first_bit_time, .channels = {3, 12}});
+      }
+      writer.write(made.frame);
+    }
+    writer.finish();
+  }
+  const ResultsReader reader(folder / "r.h5");
+  const std::optional<MicrophoneUse> use = reader.microphones(0);
+  ASSERT_TRUE(use.has_value());
+  EXPECT_EQ(text_of(*use), "61 to 63 of 64 used; 2 masked (3, 12), 1 not finite, 25 % of the information missing");
+  EXPECT_EQ(reader.read(0, 1).frame.valid_microphones, 61U);
+  EXPECT_EQ(reader.read(0, 1).frame.missing_information, 0.25F);
+  EXPECT_THAT(describe_file(folder / "r.h5"), HasSubstr("microphones 61 to 63 of 64 used; 2 masked (3, 12)"));
+  edit(folder / "r.h5", [](hid_t file) { H5Adelete(file, "masked_microphones"); });
+  EXPECT_EQ(ResultsReader(folder / "r.h5").microphones(0)->masked, std::vector<int>({3, 12})) << "found bad";
+  edit(folder / "r.h5", [](hid_t file) { H5Adelete(file, "found_bad_microphones"); });
+  edit(folder / "r.h5", [](hid_t file) { H5LTset_attribute_string(file, "/", "masked_microphones", "3,x"); });
+  EXPECT_THROW((void)ResultsReader(folder / "r.h5").microphones(0), DataError);
+  edit(folder / "r.h5", [](hid_t file) { H5Ldelete(file, "/missing_information", H5P_DEFAULT); });
+  EXPECT_FALSE(ResultsReader(folder / "r.h5").microphones(0).has_value()) << "an older file";
 }
 
 }  // namespace

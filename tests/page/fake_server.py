@@ -153,7 +153,7 @@ class FakeServer:
         self.recording = {"state": "idle", "bytes": 0, "text": "idle", "trigger": "none", "level": 1.0, "quiet_s": 1.0, "pause_s": 5.0,
                           "pre_trigger_s": 1.0, "began_by": None, "recordings": 0,
                           "level_of": {"processor": "surface", "quantity": "pressure", "unit": "Pa"}}
-        self.microphones = {"watched": True, "masked": 2, "masked_channels": [microphone(5, "dead"), microphone(9, "configuration")],
+        self.microphones = {"watched": True, "microphones": 1024, "masked": 2, "missing_information": 0.0038, "masked_channels": [microphone(5, "dead"), microphone(9, "configuration")],
                             "bad": [microphone(5, "dead"), microphone(300, "loud")]}
         self.events = []           # of limits
         self.sent = 0              # pictures of surface

@@ -194,6 +194,7 @@ class PanelsTest(PageTest):
         self.assertEqual(page.evaluate(legend), ["in use: 1021", "masked by the configuration: 1", "masked by the monitor: 1", "found bad, but in use: 1"])
         self.assertEqual(page.get_attribute("#microphones", "aria-label"),
                          "Map of 1024 microphones: 1021 in use, 1 masked by the configuration, 1 masked by the monitor, 1 found bad, but in use")
+        self.until(page, "document.getElementById('microphones-text').textContent.endsWith(' of 1024 used; watched; 2 masked, 0.38 % of the information missing, 2 found bad.')")
         # Each mark of the legend differs from the others, in its form too: where it is drawn, not only in its colours.
         forms = page.evaluate("[...document.querySelectorAll('#microphones-legend canvas')].map((canvas) => { const c = canvas.getContext('2d');"
                               " const data = c.getImageData(0, 0, canvas.width, canvas.height).data; return Array.from({ length: data.length / 4 }, (_, i) => +(data[4 * i + 3] > 127)).join(''); })")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from nearfield._layout import Array
 from nearfield.engine import Engine, EngineFrame
 
 Options = Mapping[str, object]
+_MOST_MISSING = 0.1  # share of an image's information beyond which frames have flag 1024
 
 
 def pnah(
@@ -58,7 +60,8 @@ def pnah(
     -------
     xarray.DataArray
         Complex64 ``[planes_m, frequencies_hz, y_m, x_m]``, with a first dimension ``window`` for several windows and for
-        time data; its unit is ``attrs["units"]``.
+        time data; its unit is ``attrs["units"]``. The coordinate ``error_estimate`` ``[frequencies_hz]`` is the expected
+        relative error, in which microphones without a finite value, without a gain and dead ones count.
 
     Raises
     ------
@@ -70,6 +73,11 @@ def pnah(
     Notes
     -----
     What is NaN, or hidden by the mask of a masked array, is a value that was not measured: that microphone is left out.
+
+    Warns
+    -----
+    UserWarning
+        Where more than a tenth of an image's information is missing with microphones that are not used.
     """
     holography: dict[str, object] = {"imager": "pnah", "planes_m": list(planes_m), "quantity": quantity}
     return _images(values, pitch_m, standoff_m, frequencies_hz, sample_rate_hz, shape, holography, options, reference)
@@ -198,11 +206,22 @@ def _computed(
         frames = [frame for frame in engine.push(array) if frame.processor == processor]
     if not frames:
         raise ValueError(f"values: expected at least one window (front_end.window_samples), found {len(array)} samples")
+    missing = max(frame.missing_information for frame in frames)
+    if missing > _MOST_MISSING:
+        fewest = min(frame.valid_microphones for frame in frames)
+        warnings.warn(f"{100 * missing:.0f} % of the image's information is missing: {fewest} of {rows * columns} microphones were used",
+                      stacklevel=3)  # fmt: skip
     return _joined(frames, product, is_one=array.ndim == 3)
 
 
+def _with_error(dataset: xr.Dataset, product: str) -> xr.DataArray:
+    error = "error_estimate"
+    has_error = error in dataset and product == "images"
+    return dataset[product].assign_coords({error: dataset[error]}) if has_error else dataset[product]
+
+
 def _joined(frames: list[EngineFrame], product: str, *, is_one: bool) -> xr.DataArray:
-    arrays = [frame.to_xarray()[product] for frame in frames]
+    arrays = [_with_error(frame.to_xarray(), product) for frame in frames]
     if is_one:
         return arrays[0]
     joined = xr.concat(arrays, "window")

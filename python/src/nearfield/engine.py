@@ -35,6 +35,8 @@ class EngineFrame:
     first_sample : int
         Of the window: bit-time, sample, or window of spectra.
     flags, valid_microphones : int
+    missing_information : float
+        Share of an image's information that the other microphones take along, 0 to 1 (docs/sonah.md).
     """
 
     products: dict[str, Array]
@@ -44,6 +46,7 @@ class EngineFrame:
     first_sample: int
     flags: int
     valid_microphones: int
+    missing_information: float = 0.0
 
     def __getitem__(self, name: str) -> Array:
         return self.products[name]
@@ -51,7 +54,8 @@ class EngineFrame:
     def to_xarray(self) -> xr.Dataset:
         """Return the products with coordinates and units."""
         return self.layout.to_dataset(self.products).assign_attrs(
-            sequence=self.sequence, first_sample=self.first_sample, flags=self.flags)  # fmt: skip
+            sequence=self.sequence, first_sample=self.first_sample, flags=self.flags,
+            valid_microphones=self.valid_microphones, missing_information=self.missing_information)  # fmt: skip
 
 
 def yaml_of(config: Config) -> str:
@@ -267,7 +271,7 @@ class Engine:
             products = {product.name: product.read(self._ffi.buffer(frame.products[i], product.bytes))
                         for i, product in enumerate(layout.products)}  # fmt: skip
             yield EngineFrame(products, layout, layout.processor, int(frame.sequence), int(frame.first_sample),
-                              int(frame.flags), int(frame.valid_microphones))  # fmt: skip
+                              int(frame.flags), int(frame.valid_microphones), float(frame.missing_information))  # fmt: skip
 
 
 def _grid_of(config: Config) -> tuple[int, int] | None:

@@ -59,6 +59,10 @@ class Frame:
         Frames before this one that :meth:`Ring.next` did not hand out.
     group_delay_ns : int
         From the window's centre to its last bit.
+    microphones : int
+        Those that could be valid; 0 where an older daemon does not say it.
+    missing_information : float
+        Share of an image's information that those which are not valid take along, 0 to 1 (docs/sonah.md).
     """
 
     products: dict[str, Array]
@@ -76,6 +80,8 @@ class Frame:
     age_s: float
     skipped: int = 0
     group_delay_ns: int = 0
+    microphones: int = 0
+    missing_information: float = 0.0
 
     def __getitem__(self, name: str) -> Array:
         return self.products[name]
@@ -230,9 +236,12 @@ class Ring:
             values = self._library.nf_frame_product(self._ring, frame, i)
             if values != self._ffi.NULL:
                 products[product.name] = product.read(self._ffi.buffer(values, product.bytes))
+        microphones, missing = self._ffi.new("uint32_t *"), self._ffi.new("float *")
+        self._library.nf_ring_microphones(self._ring, microphones, missing)
         return Frame(products=products, layout=self._layout, number=int(frame.number), sequence=int(frame.sequence),
                      first_bit_time=int(frame.first_bit_time), stream_id=int(frame.stream_id), epoch=int(frame.epoch),
                      missing_bit_times=int(frame.missing_bit_times), shed_hops=int(frame.shed_hops),
                      valid_microphones=int(frame.valid_microphones), flags=int(frame.flags),
                      capture_tai_ns=int(frame.capture_tai_ns), age_s=frame.age_ns * 1e-9, skipped=skipped,
-                     group_delay_ns=int(frame.group_delay_ns))  # fmt: skip
+                     group_delay_ns=int(frame.group_delay_ns), microphones=int(microphones[0]),
+                     missing_information=float(missing[0]))  # fmt: skip

@@ -79,7 +79,8 @@ void run(const CalibrateArguments& arguments) {
   std::vector<std::string> used = arguments.inputs;
   used.insert(used.end(), {arguments.config, arguments.start});
   require_own_output(arguments.output, used);
-  const CalibrationResult result = calibrate(options_of(arguments));
+  const CalibrateOptions options = options_of(arguments);
+  const CalibrationResult result = calibrate(options);
   write_calibration(arguments.output, result.calibration);
   const Calibration& calibration = result.calibration;
   for (const std::string& remark : result.remarks) {
@@ -98,6 +99,17 @@ void run(const CalibrateArguments& arguments) {
              100.0 * result.largest_error);
   if (by_calibrator) {
     fmt::print("the calibrator was over {} microphones\n", result.reached);
+  }
+  const auto with_gain = calibration.geometry.channels() - static_cast<int>(result.failed.size());
+  ArraySettings array = options.settings.array;
+  array.geometry = calibration.geometry;
+  if (const std::string flaw = flaw_of_valid(array, with_gain); !flaw.empty()) {
+    throw DataError(fmt::format(
+        "{}: written, but nothing can be imaged with it: {} with a gain; {}", arguments.output, flaw,
+        by_calibrator
+            ? "put the calibrator over the others too, and name this file or another calibration of the array "
+              "with --start"
+            : "calibrate in a stronger field, or nearer to the array"));
   }
 }
 

@@ -92,9 +92,9 @@ void add_facts(std::vector<FileFact>& facts, const Judgement& judgement) {
     return;
   }
   const MicrophoneInspection& found = *judgement.found;
-  facts.push_back(
-      {"microphones", fmt::format("{} of {} look bad, by {} windows at {:.4g} Hz", found.bad.size(),
-                                  found.geometry.channels(), found.windows, fmt::join(found.frequencies_hz, ", "))});
+  facts.push_back({"microphones", text_of(found.use)});
+  facts.push_back({"", fmt::format("{} of {} look bad, by {} windows at {:.4g} Hz", found.bad.size(),
+                                   found.geometry.channels(), found.windows, fmt::join(found.frequencies_hz, ", "))});
   for (const health::Change& change : found.bad) {
     facts.push_back({"", text_of(change, found.geometry)});
   }
@@ -116,6 +116,9 @@ json to_json(const Judgement& judgement) {
           {"windows", found.windows},
           {"frequencies_hz", found.frequencies_hz},
           {"microphones", found.geometry.channels()},
+          {"used", found.use.most_used},
+          {"masked", found.use.masked},
+          {"missing_information", found.use.missing_information},
           {"bad", bad}};
 }
 

@@ -171,6 +171,9 @@ void run(const ReplayArguments& arguments) {
   fmt::print("{}: {} frame{}{}, on {}{}\n", arguments.output, result.frames, result.frames == 1 ? "" : "s",
              text_of_images(result.header), devices > 1 ? fmt::format("{} devices, ", devices) : "",
              result.header.device);
+  if (result.microphones.fewest_used < result.microphones.microphones) {
+    fmt::print("microphones: {}\n", text_of(result.microphones));
+  }
   for (const std::string& file : wav != nullptr ? wav->report().files : std::vector<std::string>()) {
     fmt::print("{}\n", file);
   }

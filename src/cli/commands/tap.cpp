@@ -23,6 +23,7 @@
 #include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
+#include "nearfield/microphone_use.hpp"
 
 namespace nearfield::cli {
 namespace {
@@ -147,6 +148,14 @@ void print_layout(const nf_ring_layout& layout) {
              layout.points, reference);
 }
 
+/// Of the frame that was read last; empty where the daemon does not say it.
+std::string text_of_microphones(const nf_ring* ring, const nf_frame& frame) {
+  MicrophoneUse use;
+  use.fewest_used = use.most_used = frame.valid_microphones;
+  nf_ring_microphones(ring, &use.microphones, &use.missing_information);
+  return use.microphones == 0 ? "" : "microphones: " + text_of(use);
+}
+
 /// Standard output is for lines of frames then, and has no summary.
 bool writes_to_stdout(const TapOptions& options) { return options.log == "-" || options.points == "-"; }
 
@@ -173,6 +182,11 @@ bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally, FrameLog& 
     const nf_ring_status status = nf_ring_read_next(ring, kTurnNs, &frame, &skipped);
     if (status == NF_RING_OK) {
       tally.add(frame, skipped);
+      const std::string microphones = text_of_microphones(ring, frame);
+      if (tally.frames == 1 && !options.json && !options.sources && !writes_to_stdout(options) &&
+          !microphones.empty()) {
+        fmt::print("{}\n", microphones);
+      }
       log.add(frame, skipped);
       points.add(*nf_ring_get_layout(ring), frame);
       sound.add(ring, frame);
@@ -283,11 +297,15 @@ void print_json(const nf_ring* ring, const Tally& tally) {
       {"writer_gone", tally.writer_gone},
       {"age_ms", {{"median", ages_ms[0]}, {"p99", ages_ms[1]}, {"p999", ages_ms[2]}, {"max", ages_ms[3]}}}};
   if (tally.has_newest) {
+    MicrophoneUse use;
+    nf_ring_microphones(ring, &use.microphones, &use.missing_information);
     summary["newest"] = {{"sequence", tally.newest.sequence},
                          {"first_bit_time", tally.newest.first_bit_time},
                          {"stream_id", tally.newest.stream_id},
                          {"epoch", tally.newest.epoch},
                          {"valid_microphones", tally.newest.valid_microphones},
+                         {"microphones", use.microphones},
+                         {"missing_information", use.missing_information},
                          {"group_delay_ms", 1e-6 * static_cast<double>(tally.newest.group_delay_ns)}};
     if (is_of_images(layout, tally.newest)) {
       summary["newest"]["frequencies"] = reports_json(layout, tally.newest);

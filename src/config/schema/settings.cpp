@@ -102,6 +102,10 @@ void describe(Section& section, ArraySettings& array) {
   section.add("calibration", array.calibration_path, path_or_null("none"),
               "a calibration file; a relative path counts from the configuration's folder");
   section.add(
+      "fewest_valid_share", array.fewest_valid_share, number({"a share from", 0.0, 1.0}),
+      "of the microphones that must be usable, neither dead nor without a gain, and in recordings neither masked "
+      "nor without finite values: with fewer nothing starts, and a replay ends");
+  section.add(
       "subset", array.subset, subset(),
       "which microphones processors that look far use, of those that are not masked at the start: all; grid RxC, "
       "the nearest to evenly spaced rows and columns; spiral N; random N; or these channels");

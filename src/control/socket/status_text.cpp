@@ -154,13 +154,24 @@ std::string channels_text(const json& channels) {
   return result;
 }
 
-/// "2 masked: 5 (row 0, column 5) configuration, 9 (...) dead; bad, not masked: 12 (...) loud". A daemon of an earlier
-/// version has no list of what is masked: of it all bad microphones are named, masked or not.
+/// "62 of 64 used; 2 masked (4 % of the information missing): 5 (row 0, column 5) configuration, 9 (...) dead; bad, not
+/// masked: 12 (...) loud". A daemon of an earlier version has no list of what is masked: of it all bad microphones are
+/// named, masked or not.
 void add_microphones(std::string& out, const json& microphones) {
   if (!microphones.is_object()) {
     return;
   }
-  std::string line = fmt::format("{} masked", number(part(microphones, "masked")));
+  const json all = part(microphones, "microphones");
+  const json count = part(microphones, "masked");
+  std::string line =
+      all.is_number_integer() && count.is_number_integer()
+          ? fmt::format("{} of {} used; ", all.get<std::int64_t>() - count.get<std::int64_t>(), number(all))
+          : "";
+  line += fmt::format("{} masked", number(count));
+  if (const json missing = part(microphones, "missing_information");
+      missing.is_number() && missing.get<double>() > 0.0) {
+    line += fmt::format(" ({:.2g} % of the information missing)", 100.0 * missing.get<double>());
+  }
   const json masked = part(microphones, "masked_channels");
   if (masked.is_array() && !masked.empty()) {
     line += ": " + channels_text(masked);

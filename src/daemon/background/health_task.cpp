@@ -39,6 +39,7 @@ void HealthTask::prepare(Epoch& epoch) {
   array_plans_ = epoch.engine->array_plans();
   masks_ = settings.array.health.mask;
   epoch_ = epoch.number;
+  missing_information_ = microphone_use(*epoch.engine).missing_information;
   slot_.is_full = false;
   interval_samples_ = 0;
   counter_.reset();
@@ -63,6 +64,7 @@ void HealthTask::prepare(Epoch& epoch) {
   const std::vector<int> masked = maskable(bad, plan->geometry);
   if (masks_ && !masked.empty()) {
     epoch.engine->use(make_masks(array_plans_, masked));
+    missing_information_ = microphone_use(*epoch.engine).missing_information;
   }
 }
 
@@ -133,10 +135,16 @@ void HealthTask::apply(std::unique_lock<std::mutex>& lock) {
   if (bad.size() > most_maskable(plans.front().geometry)) {
     hooks_.too_many(bad.size());
   }
+  float missing_information = 0.0F;
   if (masks) {
-    hooks_.use(make_masks(plans, maskable(bad, plans.front().geometry)), epoch);
+    const Masks made = make_masks(plans, maskable(bad, plans.front().geometry));
+    missing_information = made.front().missing.largest();
+    hooks_.use(made, epoch);
   }
   lock.lock();
+  if (masks && epoch == epoch_) {
+    missing_information_ = missing_information;
+  }
 }
 
 nlohmann::json HealthTask::status() const {
@@ -161,8 +169,12 @@ nlohmann::json HealthTask::status() const {
   for (const auto& [channel, cause] : masked) {
     masked_channels.push_back(entry_of(channel, array.geometry, cause));
   }
-  return {
-      {"watched", monitor_ != nullptr}, {"masked", masked.size()}, {"masked_channels", masked_channels}, {"bad", bad}};
+  return {{"watched", monitor_ != nullptr},
+          {"microphones", array.geometry.channels()},
+          {"masked", masked.size()},
+          {"missing_information", missing_information_},
+          {"masked_channels", masked_channels},
+          {"bad", bad}};
 }
 
 }  // namespace nearfield::daemon

@@ -108,7 +108,11 @@ ShortestTimes run_every_kernel(Engine& engine, const EnginePlan& plan, const Liv
   steps.begin(masks ? "imaging silence with a microphone masked, for kernels that are compiled when they first run"
                     : "no microphone can be masked: nothing to do");
   if (masks) {
-    engine.use(make_masks(engine.array_plans(), {masked}));
+    std::vector<ArrayPlan> plans = engine.array_plans();
+    for (ArrayPlan& plan_of_mask : plans) {
+      plan_of_mask.imaged.reset();  // nobody sees what these images lack, and it takes long to find
+    }
+    engine.use(make_masks(plans, {masked}));
     image_silence(engine, plan, input, kWarmUpSample, shortest_s);
     engine.use(make_masks(engine.array_plans(), {}));
   }
@@ -177,6 +181,7 @@ std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& inp
   epoch->limits = limits_of(settings, engine);
   const ShortestTimes shortest_s = run_every_kernel(*epoch->engine, epoch->plan, input, steps);
   epoch->notes = plan_notes(engine);
+  epoch->notes.insert(epoch->notes.begin(), "microphones: " + text_of(microphone_use(engine)));
   epoch->warnings = plan_warnings(engine);
   if (!input.waits) {
     const double sample_s = static_cast<double>(input.elements_per_sample) / input.element_rate_hz;

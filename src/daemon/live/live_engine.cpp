@@ -417,6 +417,8 @@ void LiveEngine::take_products(Frame& frame, std::size_t window) {
   frame.flags = epoch_->engine->flags(frame.processor, window) | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U) |
                 (frame.shed_hops > 0 ? kFlagOverload : 0U);
   frame.valid_microphones = epoch_->engine->valid_microphones(frame.processor, window);
+  frame.microphones = epoch_->engine->microphones(frame.processor);
+  frame.missing_information = epoch_->engine->missing_information(frame.processor, window);
   if (hooks_.judge) {
     hooks_.judge(frame);  // by what its own window lacks: an average goes on through a window that never came
   }

@@ -22,10 +22,20 @@ inline constexpr const char* kRow = "row";  ///< the dimension of a table's rows
 /// The datasets [frame] that stand beside the products. One list serves both directions.
 template <typename Data>
 struct Stamps {
-  Data first_sample, timestamp_ns, flags, missing_bits;
+  Data first_sample, timestamp_ns, flags, missing_bits, valid_microphones, missing_information;
 };
-inline constexpr Stamps<const char*> kStampNames{
-    .first_sample = "first_sample", .timestamp_ns = "timestamp_ns", .flags = "flags", .missing_bits = "missing_bits"};
+inline constexpr Stamps<const char*> kStampNames{.first_sample = "first_sample",
+                                                 .timestamp_ns = "timestamp_ns",
+                                                 .flags = "flags",
+                                                 .missing_bits = "missing_bits",
+                                                 .valid_microphones = "valid_microphones",
+                                                 .missing_information = "missing_information"};
+
+/// Attributes of a processor: how many microphones it could use; those that the settings mask, and those that were
+/// masked in some frame as they were found bad, both separated by commas and left out where there are none.
+inline constexpr const char* kMicrophones = "microphones";
+inline constexpr const char* kMaskedMicrophones = "masked_microphones";
+inline constexpr const char* kFoundMicrophones = "found_bad_microphones";
 
 /// The datasets of a product: one of an array; of a table its rows and its columns.
 template <typename Data>

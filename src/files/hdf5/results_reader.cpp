@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -30,6 +31,7 @@ struct Read {
   std::string first_place;  ///< of the array of most axes, which says how many frames there are
   std::vector<ProductDatasets<h5::InputDataset>> products;
   Stamps<h5::InputDataset> stamps;
+  bool has_use = false;  ///< whether there are valid_microphones and missing_information
   std::uint64_t room = 0;
   std::uint64_t frames = 0;
 };
@@ -69,6 +71,23 @@ std::vector<double> read_places(const h5::InputFile& file, const std::string& na
   const std::string place = place_in("", name);
   return file.has(place) ? file.values<double>(place, {{"entries"}, {"numbers of an entry", 3}})
                          : std::vector<double>();
+}
+
+/// Ascending; of both attributes of masked microphones.
+std::vector<int> read_masked(const h5::InputFile& file, const std::string& object) {
+  std::set<int> masked;
+  for (const char* const name : {kMaskedMicrophones, kFoundMicrophones}) {
+    const std::string text = file.has_attribute(object, name) ? file.text_attribute(object, name) : "";
+    for (const std::string& channel : separated(text)) {
+      int number = -1;
+      const auto [end, error] = std::from_chars(channel.data(), channel.data() + channel.size(), number);
+      if (error != std::errc() || end != channel.data() + channel.size() || number < 0 || number >= kMaxMicrophones) {
+        throw file.wrong_attribute(object, name, fmt::format("\"{}\"", channel), "a microphone's number");
+      }
+      masked.insert(number);
+    }
+  }
+  return {masked.begin(), masked.end()};
 }
 
 /// ResultHeader::memory_hops of a group, where it says it.
@@ -296,6 +315,13 @@ void open_datasets(const h5::InputFile& file, Read& read) {
   read.stamps.timestamp_ns = file.dataset<std::int64_t>(place_in(read.group, kStampNames.timestamp_ns), {frames});
   read.stamps.flags = file.dataset<std::uint32_t>(place_in(read.group, kStampNames.flags), {frames});
   read.stamps.missing_bits = file.dataset<std::uint64_t>(place_in(read.group, kStampNames.missing_bits), {frames});
+  read.has_use = file.has(place_in(read.group, kStampNames.missing_information));
+  if (read.has_use) {
+    read.stamps.valid_microphones =
+        file.dataset<std::uint32_t>(place_in(read.group, kStampNames.valid_microphones), {frames});
+    read.stamps.missing_information =
+        file.dataset<float>(place_in(read.group, kStampNames.missing_information), {frames});
+  }
   for (const Product& product : read.header.products) {
     if (product.form == Product::Form::kTable) {
       read.products.push_back(open_table(file, place_in(read.group, product.name), product, frames));
@@ -423,6 +449,10 @@ ResultFrame ResultsReader::read(std::size_t processor, std::uint64_t frame) cons
   result.frame.timestamp_ns = read_one<std::int64_t>(read.stamps.timestamp_ns, frame);
   result.frame.flags = read_one<std::uint32_t>(read.stamps.flags, frame);
   result.frame.missing_bit_times = read_one<std::uint64_t>(read.stamps.missing_bits, frame);
+  if (read.has_use) {
+    result.frame.valid_microphones = read_one<std::uint32_t>(read.stamps.valid_microphones, frame);
+    result.frame.missing_information = read_one<float>(read.stamps.missing_information, frame);
+  }
   for (std::size_t i = 0; i < read.header.products.size(); ++i) {
     const Product& product = read.header.products[i];
     const std::span<std::byte> bytes = result.product(i);
@@ -441,7 +471,29 @@ ResultStamps ResultsReader::stamps(std::size_t processor) const {
   return {.first_samples = read_many<std::uint64_t>(read.stamps.first_sample, read.frames),
           .timestamps_ns = read_many<std::int64_t>(read.stamps.timestamp_ns, read.frames),
           .flags = read_many<std::uint32_t>(read.stamps.flags, read.frames),
-          .missing_bits = read_many<std::uint64_t>(read.stamps.missing_bits, read.frames)};
+          .missing_bits = read_many<std::uint64_t>(read.stamps.missing_bits, read.frames),
+          .valid_microphones = read.has_use ? read_many<std::uint32_t>(read.stamps.valid_microphones, read.frames)
+                                            : std::vector<std::uint32_t>(),
+          .missing_information =
+              read.has_use ? read_many<float>(read.stamps.missing_information, read.frames) : std::vector<float>()};
+}
+
+std::optional<MicrophoneUse> ResultsReader::microphones(std::size_t processor) const {
+  const Read& read = state_->processors.at(processor);
+  const std::string object = object_of(read.group);
+  if (!read.has_use || read.frames == 0 || !state_->file.has_attribute(object, kMicrophones)) {
+    return std::nullopt;
+  }
+  const ResultStamps of_frames = stamps(processor);
+  const auto [fewest, most] =
+      std::minmax_element(of_frames.valid_microphones.begin(), of_frames.valid_microphones.end());
+  return MicrophoneUse{.fewest_used = *fewest,
+                       .most_used = *most,
+                       .microphones = static_cast<std::uint32_t>(
+                           state_->file.integer_attribute(object, kMicrophones, 1, kMaxMicrophones)),
+                       .masked = read_masked(state_->file, object),
+                       .missing_information = *std::max_element(of_frames.missing_information.begin(),
+                                                                of_frames.missing_information.end())};
 }
 
 std::vector<std::byte> ResultsReader::read_array(std::size_t processor, std::size_t product, std::uint64_t first,

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -32,6 +33,8 @@ struct Written {
   h5::OutputDataset time_zero;
   std::optional<std::int64_t> zero_ns;
   h5::OutputDataset counter;
+  std::string object;         ///< with its attributes
+  std::set<int> found_masks;  ///< microphones that were masked in some frame, as they were found bad
 };
 
 template <typename T>
@@ -120,6 +123,13 @@ struct ResultsWriter::State {
     file.write_attribute(object, "kind", header.kind);
     if (header.memory_hops) {
       file.write_attribute(object, "memory_hops", *header.memory_hops);
+    }
+  }
+
+  /// Nothing where there are none.
+  void write_channels(const std::string& object, const char* name, const std::vector<int>& channels) {
+    if (!channels.empty()) {
+      file.write_attribute(object, name, std::string_view(fmt::format("{}", fmt::join(channels, ","))));
     }
   }
 
@@ -257,10 +267,13 @@ struct ResultsWriter::State {
 
   void create_stamps(Written& written, const std::string& group) {
     const h5::Shape shape = {written.room};
-    written.stamps = {.first_sample = create_beside<std::uint64_t>(written, group, kStampNames.first_sample, shape),
-                      .timestamp_ns = create_beside<std::int64_t>(written, group, kStampNames.timestamp_ns, shape),
-                      .flags = create_beside<std::uint32_t>(written, group, kStampNames.flags, shape),
-                      .missing_bits = create_beside<std::uint64_t>(written, group, kStampNames.missing_bits, shape)};
+    written.stamps = {
+        .first_sample = create_beside<std::uint64_t>(written, group, kStampNames.first_sample, shape),
+        .timestamp_ns = create_beside<std::int64_t>(written, group, kStampNames.timestamp_ns, shape),
+        .flags = create_beside<std::uint32_t>(written, group, kStampNames.flags, shape),
+        .missing_bits = create_beside<std::uint64_t>(written, group, kStampNames.missing_bits, shape),
+        .valid_microphones = create_beside<std::uint32_t>(written, group, kStampNames.valid_microphones, shape),
+        .missing_information = create_beside<float>(written, group, kStampNames.missing_information, shape)};
     const auto describe = [&](const char* name, std::string_view unit, const std::string& words) {
       write_words(place_in(group, name), unit, words);
       file.attach_scales(place_in(group, name), {place_in(group, kTime)});
@@ -270,6 +283,8 @@ struct ResultsWriter::State {
     describe(kStampNames.flags, "1", "what may be said of the frame, a bit each");
     describe(kStampNames.missing_bits, "1",
              "bit-times of the window that never came; of an average, of the one that lacks most");
+    describe(kStampNames.valid_microphones, "1", "microphones whose own values were used");
+    describe(kStampNames.missing_information, "1", "share of an image's information that the others take along");
     file.write_attribute(place_in(group, kStampNames.flags), "flag_masks",
                          std::span<const std::uint32_t>(flag_masks()));
     file.write_attribute(place_in(group, kStampNames.flags), "flag_meanings", std::string_view(flag_meanings()));
@@ -335,8 +350,14 @@ void ResultsWriter::begin(const ResultHeader& header, const Beginning& beginning
                   .times = {},
                   .time_zero = {},
                   .zero_ns = beginning.time_zero_ns,
-                  .counter = {}};
+                  .counter = {},
+                  .object = object_of(group),
+                  .found_masks = {}};
   state.write_texts(header, object_of(group));
+  if (beginning.microphones > 0) {
+    state.file.write_attribute(written.object, kMicrophones, std::int64_t{beginning.microphones});
+    state.write_channels(written.object, kMaskedMicrophones, beginning.masked);
+  }
   state.create_time(written, group);
   state.write_axes(header, group);
   state.create_products(written, group);
@@ -374,6 +395,8 @@ void ResultsWriter::write(const Frame& frame) {
   write_one(written.stamps.timestamp_ns, written.frames, frame.timestamp_ns);
   write_one(written.stamps.flags, written.frames, frame.flags);
   write_one(written.stamps.missing_bits, written.frames, frame.missing_bit_times);
+  write_one(written.stamps.valid_microphones, written.frames, frame.valid_microphones);
+  write_one(written.stamps.missing_information, written.frames, frame.missing_information);
   state_->write_time(written, frame.timestamp_ns);
   // The counter comes last, so that it never counts a frame that is not there.
   write_one(written.counter, 0, written.frames + 1);
@@ -389,6 +412,17 @@ void ResultsWriter::finish() {
   finish_plan();
 }
 
-void ResultsWriter::finish_plan() { state_->file.finish(); }
+void ResultsWriter::mask(const MaskChange& change) {
+  for (auto& [index, written] : state_->processors) {
+    written.found_masks.insert(change.channels.begin(), change.channels.end());
+  }
+}
+
+void ResultsWriter::finish_plan() {
+  for (const auto& [index, written] : state_->processors) {
+    state_->write_channels(written.object, kFoundMicrophones, {written.found_masks.begin(), written.found_masks.end()});
+  }
+  state_->file.finish();
+}
 
 }  // namespace nearfield

@@ -11,12 +11,13 @@ namespace {
 
 using Eigen::Index;
 
-/// A microphone among those of half the rows and columns, and how many times and with which sign it is in the sums of a
-/// class.
-struct FoldedPlace {
-  Index sample = 0;
-  double weight = 0.0;
-};
+/// Of this process: engines and imagers that mask the same array make masks one after the other.
+PriorInverses& kept_inverses() {
+  static PriorInverses kept(kFillNoise, kKeptInverseBytes);
+  return kept;
+}
+
+}  // namespace
 
 FoldedPlace folded_place(const ArrayGeometry& geometry, Index channel, std::size_t parity) {
   const Index row = channel / geometry.columns;
@@ -30,14 +31,6 @@ FoldedPlace folded_place(const ArrayGeometry& geometry, Index channel, std::size
   return {.sample = std::min(row, far_row) * ((geometry.columns + 1) / 2) + std::min(column, far_column),
           .weight = along(row, far_row, (parity & 2U) != 0) * along(column, far_column, (parity & 1U) != 0)};
 }
-
-/// Of this process: engines and imagers that mask the same array make masks one after the other.
-PriorInverses& kept_inverses() {
-  static PriorInverses kept(kFillNoise, kKeptInverseBytes);
-  return kept;
-}
-
-}  // namespace
 
 Eigen::MatrixXd prior_fill_matrix(const ArrayPlan& plan, std::size_t frequency,
                                   const std::vector<std::int32_t>& masked) {

@@ -13,6 +13,14 @@ inline constexpr double kFillNoise = 1e-4;
 /// Most that is kept from mask to mask, of the arrays that were masked last: 60 frequencies of 32 x 32 microphones.
 inline constexpr std::size_t kKeptInverseBytes = std::size_t{128} << 20U;
 
+/// A microphone among those of half the rows and columns, and how many times and with which sign it is in the sums of a
+/// parity class.
+struct FoldedPlace {
+  Eigen::Index sample = 0;
+  double weight = 0.0;
+};
+FoldedPlace folded_place(const ArrayGeometry& geometry, Eigen::Index channel, std::size_t parity);
+
 /// The prediction of masked microphones from all others by sonah's prior, C_mu (C_uu + n)^{-1}: with it the image of
 /// the whole array is that of the microphones that are not masked, where n is the noise of the image (docs/sonah.md).
 /// Of a grid of microphones; on all processors. [frequency][masked][row][column], 0 for masked ones

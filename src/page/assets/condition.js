@@ -73,6 +73,7 @@ function notesOf(known) {
   if (has(kFlags.aboveNyquist)) notes.push("the microphones are too far apart for a frequency");
   if (has(kFlags.commonToAll)) notes.push("a source straight ahead may be what all channels share");
   if (has(kFlags.limit)) notes.push("a limit on these products is exceeded");
+  if (has(kFlags.informationMissing)) notes.push("more than a tenth of the information is missing with the microphones that are not used");
   if (has(kFlags.doubtfulInput)) notes.push("the input is not what the settings announce: see the status or the log");
   if (has(kFlags.memory)) notes.push("some of the hops that the picture remembers were not computed");
   const unknown = known.flags & ~Object.values(kFlags).reduce((all, flag) => all | flag, 0);

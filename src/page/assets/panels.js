@@ -221,13 +221,18 @@ function showLegend(counts) {
   }));
 }
 
+/** @param {number} share */
+const shareText = (share) => `${share < 0.0995 ? Number((100 * share).toPrecision(2)) : Math.round(100 * share)} %`;
+
 /** @param {any} status @param {import("./picture.js").Layout[]} layouts @param {{rows: number, columns: number} | null} grid @param {number | null} valid */
 export function showMicrophones(status, layouts, grid, valid) {
   const microphones = status?.microphones;
   const marks = marksOfMicrophones(microphones);
   const watched = microphones ? (microphones.watched ? "watched" : "not watched") : "their state is not known";
+  const used = valid === null ? "" : microphones?.microphones ? `${valid} of ${microphones.microphones} used; ` : `${valid} used; `;
+  const missing = microphones?.missing_information > 0 ? `, ${shareText(microphones.missing_information)} of the information missing` : "";
   setText(element("microphones-text", HTMLElement),
-    `${valid === null ? "" : `${valid} deliver values; `}${watched}; ${microphones?.masked ?? 0} masked, ${microphones?.bad?.length ?? 0} found bad.`);
+    `${used}${watched}; ${microphones?.masked ?? 0} masked${missing}, ${microphones?.bad?.length ?? 0} found bad.`);
   fillTable(element("bad", HTMLTableElement), [...marks.values()].map(({ sort, entry }) =>
     [String(entry.channel), `${entry.row}, ${entry.column}`, kSorts[sort], sort === "configured" ? "array.dead_channels" : entry.cause]),
   ["channel", "row, column", "what", "why"]);

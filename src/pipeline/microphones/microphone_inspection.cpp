@@ -9,6 +9,7 @@
 
 #include "engine/microphone_watch.hpp"
 #include "health/bit_statistics.hpp"
+#include "imaging/missing_information.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/recording.hpp"
 
@@ -82,6 +83,17 @@ std::unique_ptr<Recording> open_to_listen(const std::filesystem::path& path, con
                                 recording->info().name, kWindowSamples));
   }
   return open_recording(path, quick);
+}
+
+/// The microphones in use, with the information that the others take with them at these frequencies.
+MicrophoneUse use_at(const Engine& engine, const std::vector<double>& frequencies_hz) {
+  MicrophoneUse use = microphone_use(engine);
+  ArrayPlan plan = engine.array_plan();
+  plan.frequencies_hz = frequencies_hz;
+  plan.imaged = Quantity::kPressure;
+  const std::vector<std::int32_t> masked(use.masked.begin(), use.masked.end());
+  use.missing_information = missing_information(plan, masked).largest();
+  return use;
 }
 
 /// What was taken from one window.
@@ -234,8 +246,11 @@ MicrophoneInspection inspect_microphones(const std::filesystem::path& path, cons
       }
     }
   }
-  MicrophoneInspection result{
-      .geometry = plan->geometry, .windows = windows.size(), .frequencies_hz = plan->frequencies_hz, .bad = {}};
+  MicrophoneInspection result{.geometry = plan->geometry,
+                              .use = use_at(listener.engine(), plan->frequencies_hz),
+                              .windows = windows.size(),
+                              .frequencies_hz = plan->frequencies_hz,
+                              .bad = {}};
   for (const auto& [channel, cause] : bad) {
     result.bad.push_back({.channel = channel, .before = health::Condition::kOk, .now = cause});
   }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "health/monitor.hpp"
+#include "nearfield/microphone_use.hpp"
 #include "nearfield/settings.hpp"
 
 namespace nearfield {
@@ -11,6 +12,7 @@ namespace nearfield {
 /// The conditions of a recording's microphones.
 struct MicrophoneInspection {
   ArrayGeometry geometry;
+  MicrophoneUse use;                   ///< by the settings alone, at these frequencies
   std::uint64_t windows = 0;           ///< that were analysed, spread over the recording
   std::vector<double> frequencies_hz;  ///< at which microphones were compared with their neighbours
   std::vector<health::Change> bad;     ///< ascending by channel, `now` the cause that was found last

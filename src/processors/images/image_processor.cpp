@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
 #include <string>
 
 #include "imaging/operators/operator_space.hpp"
@@ -54,6 +56,12 @@ Remarks remarks_of_images(const ProcessorPlan& plan) {
   return remarks;
 }
 
+/// Ascending, each once.
+std::vector<std::int32_t> dead_of(const ArrayPlan& plan) {
+  const std::set<int> dead(plan.dead_channels.begin(), plan.dead_channels.end());
+  return {dead.begin(), dead.end()};
+}
+
 ProcessorEntry entry_of(std::string_view kind, WorkModel (*work)(const ProcessorPlan&)) {
   return {.kind = kind,
           .make = [](const ocl::Device& device, const ProcessorPlan& plan) -> std::unique_ptr<Processor> {
@@ -85,10 +93,39 @@ ProcessorEntry operators_entry() {
   return entry_of("operators", [](const ProcessorPlan& plan) { return work::microphones(plan.array, plan.batch); });
 }
 
+MissingOfImages::MissingOfImages(const PnahPlan& plan)
+    : in_model_(plan.holography.imager == ImagerKind::kOperators ? missing_information(plan, dead_of(plan))
+                                                                 : MissingInformation()),
+      microphones_(plan.geometry.channels()),
+      used_(microphones_),
+      masked_(plan.frequencies_hz.size()),
+      all_(masked_.size()) {
+  MicrophoneMask mask;
+  mask.channels = dead_of(plan);
+  mask.missing = missing_information(plan, mask.channels);
+  use(mask);
+}
+
+void MissingOfImages::use(const MicrophoneMask& mask) {
+  used_ = microphones_ - static_cast<int>(mask.channels.size());
+  for (std::size_t f = 0; f < masked_.size(); ++f) {
+    const double in_model = in_model_.at(f);
+    const double left = 1.0 - mask.missing.at(f);
+    masked_[f] = in_model < 1.0 ? std::clamp(1.0 - left / (1.0 - in_model), 0.0, 1.0) : 1.0;
+  }
+}
+
+std::span<const double> MissingOfImages::with(int non_finite) {
+  std::transform(masked_.begin(), masked_.end(), all_.begin(),
+                 [&](double missing) { return missing_with(missing, non_finite, used_); });
+  return all_;
+}
+
 ImageProcessor::ImageProcessor(const ocl::Device& device, const ProcessorPlan& plan)
     : plan_(possible_here(device, plan)),
       imager_(make_imager(device, plan_)),
-      products_(image_products_of(plan, plan_)) {}
+      products_(image_products_of(plan, plan_)),
+      missing_(plan_) {}
 
 ResultHeader ImageProcessor::header() const { return header_of(products_, plan_); }
 
@@ -99,7 +136,8 @@ void ImageProcessor::enqueue(const ComplexBuffer& spectra, const StatusBuffer& s
 }
 
 Products ImageProcessor::products(std::size_t window) {
-  return products_.of_window(window, imager_->host_images(), imager_->host_reports());
+  const auto non_finite = static_cast<int>(imager_->host_status()[window * kStatusWords + 1]);
+  return products_.of_window(window, imager_->host_images(), imager_->host_reports(), missing_.with(non_finite));
 }
 
 std::span<const std::complex<float>> ImageProcessor::images() const {
@@ -112,11 +150,13 @@ namespace reference {
 ImageProcessor::ImageProcessor(const ProcessorPlan& plan)
     : plan_(image_plan(plan)),
       imager_(imager_entry(plan_.holography.imager).make_reference(plan_)),
-      products_(image_products_of(plan, plan_)) {}
+      products_(image_products_of(plan, plan_)),
+      missing_(plan_) {}
 
 ResultHeader ImageProcessor::header() const { return header_of(products_, plan_); }
 
 void ImageProcessor::clear() {
+  non_finite_.clear();
   images_.clear();
   reports_.clear();
 }
@@ -125,6 +165,7 @@ Processor::Outcome ImageProcessor::add(std::span<const Complex> spectra) {
   const PnahImages result = imager_->image(spectra);
   images_.insert(images_.end(), result.images.begin(), result.images.end());
   reports_.insert(reports_.end(), result.reports.begin(), result.reports.end());
+  non_finite_.push_back(result.non_finite_channels);
   return {.flags = result.flags, .non_finite_microphones = result.non_finite_channels};
 }
 

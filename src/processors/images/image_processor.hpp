@@ -22,6 +22,23 @@ class ImagesOnHost {
   [[nodiscard]] virtual const PnahPlan& plan() const = 0;
 };
 
+/// What the microphones in use do not show of a window's images.
+class MissingOfImages {
+ public:
+  /// With the microphones that the plan masks.
+  explicit MissingOfImages(const PnahPlan& plan);
+  void use(const MicrophoneMask& mask);
+  /// [frequency] where so many of the used microphones are not finite; until the next call.
+  std::span<const double> with(int non_finite);
+
+ private:
+  MissingInformation in_model_;  ///< what the imager's own expected error has
+  int microphones_;
+  int used_;
+  std::vector<double> masked_;  ///< [frequency]
+  std::vector<double> all_;     ///< [frequency], masked_ and what is not finite
+};
+
 /// An imager as a processor.
 class ImageProcessor : public Processor, public ImagesOnHost {
  public:
@@ -35,7 +52,10 @@ class ImageProcessor : public Processor, public ImagesOnHost {
   }
   Products products(std::size_t window) override;
   [[nodiscard]] std::span<const std::uint32_t> host_status() const override { return imager_->host_status(); }
-  void use(const MicrophoneMask& mask) override { imager_->use(mask); }
+  void use(const MicrophoneMask& mask) override {
+    imager_->use(mask);
+    missing_.use(mask);
+  }
   void adopt(const std::shared_ptr<const Findings>& findings) override { imager_->adopt(findings); }
   [[nodiscard]] std::unique_ptr<Search> make_search() const override { return imager_->make_search(); }
   void forget() override { imager_->forget(); }
@@ -48,6 +68,7 @@ class ImageProcessor : public Processor, public ImagesOnHost {
   PnahPlan plan_;
   std::unique_ptr<Imager> imager_;
   ImageProducts products_;
+  MissingOfImages missing_;
   std::size_t place_ = 0;                 ///< of use_results()
   std::array<std::size_t, 2> windows_{};  ///< [place] that were enqueued last
 };
@@ -62,8 +83,13 @@ class ImageProcessor : public Processor, public ImagesOnHost {
   void forget() override { imager_->forget(); }
   void clear() override;
   Outcome add(std::span<const Complex> spectra) override;
-  nearfield::Products products(std::size_t window) override { return products_.of_window(window, images_, reports_); }
-  void use(const MicrophoneMask& mask) override { imager_->use(mask); }
+  nearfield::Products products(std::size_t window) override {
+    return products_.of_window(window, images_, reports_, missing_.with(non_finite_.at(window)));
+  }
+  void use(const MicrophoneMask& mask) override {
+    imager_->use(mask);
+    missing_.use(mask);
+  }
   void adopt(const std::shared_ptr<const Findings>& findings) override { imager_->adopt(findings); }
   [[nodiscard]] std::unique_ptr<Search> make_search() const override { return imager_->make_search(); }
   [[nodiscard]] std::span<const std::complex<float>> images() const override { return images_; }
@@ -74,8 +100,10 @@ class ImageProcessor : public Processor, public ImagesOnHost {
   PnahPlan plan_;
   std::unique_ptr<Imager> imager_;
   ImageProducts products_;
+  MissingOfImages missing_;
   std::vector<std::complex<float>> images_;
   std::vector<FilterReport> reports_;
+  std::vector<int> non_finite_;  ///< [window]
 };
 
 }  // namespace reference

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "imaging/missing_information.hpp"
+
 namespace nearfield {
 namespace {
 
@@ -55,13 +57,14 @@ std::span<const std::complex<float>> ImageProducts::lines_of(std::span<const std
 
 std::span<const std::span<const std::byte>> ImageProducts::of_window(std::size_t window,
                                                                      std::span<const std::complex<float>> images,
-                                                                     std::span<const FilterReport> reports) {
+                                                                     std::span<const FilterReport> reports,
+                                                                     std::span<const double> missing) {
   for (std::size_t f = 0; f < header_.frequencies_hz.size(); ++f) {
     const FilterReport& report = reports[window * computed_ + f];
     frame_.cutoff_rad_per_m[f] = report.cutoff_rad_per_m;
     frame_.slope[f] = report.slope;
     frame_.noise_pa[f] = report.noise_pa;
-    frame_.error_estimate[f] = report.error_estimate;
+    frame_.error_estimate[f] = error_with_missing(report.error_estimate, missing[f]);
   }
   const std::size_t values = header_.planes_m.size() * computed_ * header_.pixels();
   const std::span<const std::complex<float>> lines = lines_of(images.subspan(window * values, values));

@@ -22,8 +22,11 @@ class ImageProducts {
   /// images [window][plane][computed][row][column], reports [window][computed]. [product], in the order of
   /// result_header(); they hold until the next call, and as long as `images`, which is copied only where bands are made
   /// of it.
+  /// `missing`: share of each frequency's information that the microphones lack (MissingInformation), by which its
+  /// expected error grows.
   std::span<const std::span<const std::byte>> of_window(std::size_t window, std::span<const std::complex<float>> images,
-                                                        std::span<const FilterReport> reports);
+                                                        std::span<const FilterReport> reports,
+                                                        std::span<const double> missing);
 
  private:
   std::span<const std::complex<float>> lines_of(std::span<const std::complex<float>> computed);

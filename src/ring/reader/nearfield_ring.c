@@ -19,6 +19,11 @@ enum { kAttempts = 16 };
 static const int64_t kSecond_ns = 1000000000;
 static const int64_t kLook_ns = 100000000; /* how often a waiting reader looks whether the writer lives */
 
+void nf_ring_microphones(const nf_ring* ring, uint32_t* microphones, float* missing_information) {
+  *microphones = ring->microphones;
+  *missing_information = ring->missing_information;
+}
+
 uint32_t nf_ring_version(void) { return NF_RING_VERSION; }
 
 int64_t nf_ring_now_ns(void) {
@@ -133,7 +138,7 @@ static const void* known_product(const nf_ring* ring, int known) {
   return index >= 0 ? ring->frame_products[index] : NULL;
 }
 
-static nf_ring_status hand_out(const nf_ring* ring, uint64_t number, nf_frame* frame) {
+static nf_ring_status hand_out(nf_ring* ring, uint64_t number, nf_frame* frame) {
   nf_ring_slot slot;
   memcpy(&slot, ring->copy, sizeof slot);
   if (ring->check_crc && !crcs_are_right(ring, &slot)) {
@@ -143,6 +148,8 @@ static nf_ring_status hand_out(const nf_ring* ring, uint64_t number, nf_frame* f
     ring->frame_products[i] = ring->is_selected[i] ? ring->copy + ring->description.places[i].offset : NULL;
   }
   const int64_t now_ns = nf_ring_now_ns();
+  ring->microphones = slot.microphones;
+  ring->missing_information = slot.missing_information;
   *frame = (nf_frame){.number = number,
                       .sequence = slot.sequence,
                       .first_bit_time = slot.first_bit_time,

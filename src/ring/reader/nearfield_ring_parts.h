@@ -49,8 +49,10 @@ struct nf_ring {
   uint8_t* is_selected;         /* [product] */
   const char* const* selection; /* names; NULL: all */
   size_t selection_count;
-  void* own_selection; /* what `selection` points to, where it was allocated */
-  uint64_t last;       /* number of the frame read last */
+  void* own_selection;  /* what `selection` points to, where it was allocated */
+  uint64_t last;        /* number of the frame read last */
+  uint32_t microphones; /* of that frame, as the next one */
+  float missing_information;
   int check_crc;
   uint32_t crc_table[256];
 };

@@ -62,10 +62,18 @@ bool predicts(Extrapolation method);
 /// SI unit of a quantity: "Pa", "m/s", "m", "W/m^2".
 std::string_view unit_of(Quantity quantity);
 
+/// Which of the microphones that are found bad are interpolated; the others are only reported.
+enum class HealthMask {
+  kCertain,  ///< no healthy one of a million is found so
+  kAll,      ///< those, too, that evidence speaks against
+  kNone
+};
+std::string_view name_of(HealthMask mask);
+
 /// How microphones are watched (docs/health.md).
 struct HealthSettings {
   bool enabled = true;
-  bool mask = true;                   ///< interpolate those that are found bad, else only report them
+  HealthMask mask = HealthMask::kCertain;
   std::vector<int> trusted_channels;  ///< row * columns + column; whatever they look like, they are used
 };
 

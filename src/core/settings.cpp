@@ -53,6 +53,18 @@ std::string_view name_of(Extrapolation method) {
   return "?";
 }
 
+std::string_view name_of(HealthMask mask) {
+  switch (mask) {
+    case HealthMask::kAll:
+      return "all";
+    case HealthMask::kNone:
+      return "none";
+    case HealthMask::kCertain:
+      break;
+  }
+  return "certain";
+}
+
 std::string_view name_of(Incremental incremental) {
   switch (incremental) {
     case Incremental::kAuto:

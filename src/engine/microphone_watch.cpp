@@ -37,7 +37,7 @@ std::uint64_t watch_interval_samples(const Settings& settings, double sample_rat
 }
 
 MicrophoneWatch::MicrophoneWatch(const Engine& engine, const EnginePlan& plan)
-    : geometry_(plan.settings.array.geometry), masks_(plan.settings.array.health.mask) {
+    : geometry_(plan.settings.array.geometry), mask_(plan.settings.array.health.mask) {
   if (const auto monitored = monitor_plan(engine, plan.settings)) {
     monitor_ = std::make_unique<health::Monitor>(*monitored);
     interval_ = plan.input == InputForm::kSpectra ? 1 : watch_interval_samples(plan.settings, plan.sample_rate_hz);
@@ -55,8 +55,12 @@ std::optional<MicrophoneWatch::Found> MicrophoneWatch::add(std::uint64_t first_s
       found_.emplace(change.channel, change.now);
     }
   }
-  return masks_ ? std::optional(Found{.from_sample = next_, .channels = maskable(monitor_->bad(), geometry_)})
-                : std::nullopt;
+  std::vector<int> masked = maskable(monitor_->to_mask(mask_), geometry_);
+  if (masked == masked_) {
+    return std::nullopt;
+  }
+  masked_ = masked;
+  return Found{.from_sample = next_, .channels = std::move(masked)};
 }
 
 std::vector<std::string> MicrophoneWatch::findings() const {

@@ -34,9 +34,9 @@ class MicrophoneWatch {
   /// From one window that it wants to the next; 0 where it watches nothing.
   [[nodiscard]] std::uint64_t interval_samples() const { return monitor_ ? interval_ : 0; }
   /// Whether the settings want those masked that it finds.
-  [[nodiscard]] bool masks() const { return monitor_ && masks_; }
+  [[nodiscard]] bool masks() const { return monitor_ && mask_ != HealthMask::kNone; }
   /// Reports what it finds, and masks nothing, as another says what is masked.
-  void report_only() { masks_ = false; }
+  void report_only() { mask_ = HealthMask::kNone; }
   /// A mask that is to change behind all windows that are less than an interval behind the one it was found in.
   struct Found {
     std::uint64_t from_sample = 0;  ///< for windows that begin there or later
@@ -49,10 +49,11 @@ class MicrophoneWatch {
 
  private:
   ArrayGeometry geometry_;
-  bool masks_ = false;
+  HealthMask mask_ = HealthMask::kNone;
   std::unique_ptr<health::Monitor> monitor_;  ///< null: not watched
   std::uint64_t interval_ = 1;
   std::uint64_t next_ = 0;
+  std::vector<int> masked_;                 ///< since the last change
   std::map<int, health::Condition> found_;  ///< first causes, also of those that have recovered
 };
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numbers>
+#include <numeric>
 
 namespace nearfield::health {
 namespace {
@@ -26,7 +28,9 @@ Monitor::Monitor(const MonitorPlan& plan)
       constant_blocks_(channels_),
       alternating_blocks_(channels_),
       votes_(channels_),
-      conditions_(channels_, Condition::kOk) {
+      conditions_(channels_, Condition::kOk),
+      certain_(channels_),
+      deviations_(channels_) {
   use(plan);
 }
 
@@ -48,6 +52,8 @@ void Monitor::use(const MonitorPlan& plan) {
       marks[static_cast<std::size_t>(channel)] = 1;
       conditions_[static_cast<std::size_t>(channel)] = Condition::kOk;
       votes_[static_cast<std::size_t>(channel)] = {};
+      certain_[static_cast<std::size_t>(channel)] = 0;
+      deviations_[static_cast<std::size_t>(channel)] = 0.0;
     }
     return marks;
   };
@@ -70,11 +76,9 @@ bool Monitor::add_spectra(std::span<const std::complex<float>> spectra) {
   if (spectra_.size() == kSpan * frame_values) {
     spectra_.erase(spectra_.begin(), spectra_.begin() + static_cast<std::ptrdiff_t>(frame_values));
   }
-  for (std::size_t f = 0; f < chosen_.size(); ++f) {
-    for (std::size_t i = 0; i < channels_; ++i) {
-      const std::complex<float> value = spectra[chosen_[f] * channels_ + i];
-      spectra_.push_back(gains_.empty() ? value : value * gains_[f * channels_ + i]);
-    }
+  for (const std::size_t f : chosen_) {
+    const auto values = spectra.subspan(f * channels_, channels_);
+    spectra_.insert(spectra_.end(), values.begin(), values.end());
   }
   if (++fresh_ < kStep) {
     return false;
@@ -91,17 +95,26 @@ void Monitor::add_bits(const BitStatistics& bits) {
   }
 }
 
-void Monitor::decide() {
-  std::vector<std::uint8_t> suspects(channels_);
-  for (std::size_t i = 0; i < channels_; ++i) {
-    suspects[i] = static_cast<std::uint8_t>(is_bad(conditions_[i]) || is_bad(condition_by_bits(i)));
+std::vector<std::complex<float>> Monitor::calibrated() const {
+  std::vector<std::complex<float>> values = spectra_;
+  for (std::size_t i = 0; i < values.size() && !gains_.empty(); ++i) {
+    values[i] *= gains_[i % gains_.size()];
   }
-  const std::vector<Condition> found = judge_->judge(spectra_, excluded_, suspects);
+  return values;
+}
+
+void Monitor::decide() {
+  SpectraJudge::Known known{.excluded = excluded_, .suspects = {}, .deviations = deviations_};
+  for (std::size_t i = 0; i < channels_; ++i) {
+    known.suspects.push_back(is_bad(condition_by_bits(i)) ? 1 : 0);
+  }
+  std::vector<Finding> found = judge_->judge(calibrated(), known);
+  name_copies(found);
   changes_.clear();
   for (std::size_t i = 0; i < channels_; ++i) {
     if (excluded_[i] == 0 && trusted_[i] == 0) {
       const Condition by_bits = condition_by_bits(i);
-      vote(i, is_bad(by_bits) ? by_bits : found[i]);
+      vote(i, is_bad(by_bits) ? Finding{.condition = by_bits, .is_certain = true} : found[i]);
     }
   }
   ++decisions_;
@@ -109,6 +122,55 @@ void Monitor::decide() {
   blocks_ = 0;
   std::fill(constant_blocks_.begin(), constant_blocks_.end(), 0);
   std::fill(alternating_blocks_.begin(), alternating_blocks_.end(), 0);
+}
+
+/// [channel], another channel that had the same numbers in all windows; -1 where there is none, or where all are 0.
+std::vector<int> Monitor::twins() const {
+  const std::size_t rows = spectra_.size() / channels_;
+  const auto compare = [&](std::size_t a, std::size_t b) {
+    for (std::size_t row = 0; row < rows; ++row) {
+      const int order =
+          std::memcmp(&spectra_[row * channels_ + a], &spectra_[row * channels_ + b], sizeof(spectra_[0]));
+      if (order != 0) {
+        return order;
+      }
+    }
+    return 0;
+  };
+  std::vector<std::size_t> order(channels_);
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const int unlike = compare(a, b);
+    return unlike != 0 ? unlike < 0 : a < b;
+  });
+  std::vector<int> twins(channels_, -1);
+  for (std::size_t i = 1; i < channels_; ++i) {
+    const bool is_silent = std::norm(spectra_[order[i]]) == 0.0F;
+    if (!is_silent && compare(order[i - 1], order[i]) == 0) {
+      twins[order[i]] = static_cast<int>(order[i - 1]);
+      twins[order[i - 1]] = static_cast<int>(order[i]);
+    }
+  }
+  return twins;
+}
+
+/// Names those that do not fit and have the numbers of one that does.
+void Monitor::name_copies(std::vector<Finding>& findings) const {
+  const bool has_any = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return is_bad(finding.condition) && finding.deviation > 0.0;
+  });
+  if (!has_any) {
+    return;
+  }
+  const std::vector<int> same = twins();
+  for (std::size_t i = 0; i < channels_; ++i) {
+    Finding& finding = findings[i];
+    const bool has_fitting_twin = same[i] >= 0 && !is_bad(findings[static_cast<std::size_t>(same[i])].condition);
+    if (is_bad(finding.condition) && finding.deviation > 0.0 && has_fitting_twin) {
+      finding.condition = Condition::kCopied;
+      finding.is_certain = true;
+    }
+  }
 }
 
 Condition Monitor::condition_by_bits(std::size_t channel) const {
@@ -126,27 +188,36 @@ Condition Monitor::condition_by_bits(std::size_t channel) const {
   return Condition::kOk;
 }
 
-void Monitor::vote(std::size_t channel, Condition found) {
+void Monitor::vote(std::size_t channel, const Finding& found) {
   Votes& votes = votes_[channel];
   Condition& condition = conditions_[channel];
-  if (is_bad(found)) {
+  const bool is_found = is_bad(found.condition);
+  if (is_found) {
     votes.good = 0;
     votes.bad = std::min(votes.bad + 1, kEnter);
-  } else if (found == Condition::kOk) {
+    votes.certain = found.is_certain ? std::min(votes.certain + 1, kEnter) : 0;
+  } else if (found.condition == Condition::kOk) {
     votes.bad = 0;
+    votes.certain = 0;
     votes.good = std::min(votes.good + 1, kLeave);
   }
   const Condition before = condition;
-  if (votes.bad == kEnter && is_bad(found)) {
-    condition = found;
-  } else if (votes.good == kLeave) {
+  const std::uint8_t was_certain = certain_[channel];
+  if (votes.good == kLeave) {
     condition = Condition::kOk;
+    certain_[channel] = 0;
+    deviations_[channel] = 0.0;
+  } else if (is_found && votes.bad == kEnter && !is_bad(before)) {
+    condition = found.condition;
+    deviations_[channel] = found.deviation;
   }
-  // Among what is wrong the first word stays, but for what the bits say.
-  if (is_bad(before) && is_bad(condition) && condition != Condition::kStuck) {
-    condition = before;
+  // Among what is wrong the first word stays, but for what is certain, and for what the bits say.
+  if (is_found && votes.certain == kEnter && (certain_[channel] == 0 || found.condition == Condition::kStuck)) {
+    condition = found.condition;
+    certain_[channel] = 1;
+    deviations_[channel] = found.deviation;
   }
-  if (condition != before) {
+  if (condition != before || certain_[channel] != was_certain) {
     changes_.push_back({.channel = static_cast<int>(channel), .before = before, .now = condition});
   }
 }
@@ -157,6 +228,14 @@ std::vector<int> Monitor::bad() const {
     if (is_bad(conditions_[i])) {
       channels.push_back(static_cast<int>(i));
     }
+  }
+  return channels;
+}
+
+std::vector<int> Monitor::to_mask(HealthMask mask) const {
+  std::vector<int> channels = mask == HealthMask::kNone ? std::vector<int>() : bad();
+  if (mask == HealthMask::kCertain) {
+    std::erase_if(channels, [this](int channel) { return certain_[static_cast<std::size_t>(channel)] == 0; });
   }
   return channels;
 }

@@ -8,6 +8,7 @@
 
 #include "health/bit_statistics.hpp"
 #include "health/spectra_judge.hpp"
+#include "nearfield/settings.hpp"
 
 namespace nearfield::health {
 
@@ -22,7 +23,7 @@ struct MonitorPlan {
   std::vector<int> trusted;                ///< never bad
 };
 
-/// A microphone whose condition has changed.
+/// A microphone whose condition has changed, or has become certain.
 struct Change {
   int channel = 0;
   Condition before = Condition::kOk;
@@ -37,7 +38,7 @@ class Monitor {
   /// Spectra between two decisions, and in one, at most.
   static constexpr std::size_t kStep = 8;
   static constexpr std::size_t kSpan = 16;
-  static constexpr int kEnter = 2;
+  static constexpr int kEnter = 3;
   static constexpr int kLeave = 12;
   /// Frequencies at which spectra are compared, spread over the plan's.
   static constexpr std::size_t kMostFrequencies = 4;
@@ -60,16 +61,22 @@ class Monitor {
   [[nodiscard]] const std::vector<Condition>& conditions() const { return conditions_; }
   /// Those with something wrong, ascending; without excluded ones.
   [[nodiscard]] std::vector<int> bad() const;
+  /// Those of bad() that are to be masked, ascending.
+  [[nodiscard]] std::vector<int> to_mask(HealthMask mask) const;
   [[nodiscard]] std::uint64_t decisions() const { return decisions_; }
 
  private:
   struct Votes {
     int bad = 0;
+    int certain = 0;
     int good = 0;
   };
   void decide();
+  [[nodiscard]] std::vector<std::complex<float>> calibrated() const;
   [[nodiscard]] Condition condition_by_bits(std::size_t channel) const;
-  void vote(std::size_t channel, Condition found);
+  [[nodiscard]] std::vector<int> twins() const;
+  void name_copies(std::vector<Finding>& findings) const;
+  void vote(std::size_t channel, const Finding& found);
 
   std::size_t channels_ = 0;
   std::size_t plan_frequencies_ = 0;
@@ -78,7 +85,7 @@ class Monitor {
   std::vector<std::uint8_t> excluded_;      ///< [channel]
   std::vector<std::uint8_t> trusted_;       ///< [channel]
   std::unique_ptr<SpectraJudge> judge_;
-  std::vector<std::complex<float>> spectra_;  ///< [frame][chosen][channel], the last kSpan at most
+  std::vector<std::complex<float>> spectra_;  ///< [frame][chosen][channel] as measured, the last kSpan at most
   std::size_t fresh_ = 0;                     ///< frames since the last decision
   // Since the last decision, [channel]:
   std::uint32_t blocks_ = 0;
@@ -86,6 +93,8 @@ class Monitor {
   std::vector<std::uint32_t> alternating_blocks_;
   std::vector<Votes> votes_;
   std::vector<Condition> conditions_;
+  std::vector<std::uint8_t> certain_;  ///< [channel], among the bad ones
+  std::vector<double> deviations_;     ///< [channel], as the bad ones were found
   std::vector<Change> changes_;
   std::uint64_t decisions_ = 0;
 };

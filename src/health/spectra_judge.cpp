@@ -4,47 +4,44 @@
 #include <cmath>
 #include <limits>
 
+#include "health/window_patterns.hpp"
+
 namespace nearfield::health {
 namespace {
 
 using Complex = std::complex<double>;
 
-constexpr std::size_t kNeighbours = 16;
-/// Half the side of the square whose median is the expected power, and the step between such squares.
-constexpr int kMedianReach = 4;
-constexpr int kMedianStep = 4;
-/// Times what is expected. C has an exponential distribution where noise decides; its median times 30 is passed once in
-/// 10^9. R is a mean over frames and stays within a few times. Without a field in common a noise that repeats itself is
-/// all there is, and R may have one degree of freedom: one microphone in 10^11 is above 100 of its medians.
-constexpr double kCoherentLimit = 30.0;
-constexpr double kIncoherentLimit = 10.0;
-constexpr double kIncoherentLimitWithoutField = 100.0;
-/// |1 - g| that healthy microphones may have: 2.3 dB up, 3.1 dB down, 17 degrees.
-constexpr double kGainTolerance = 0.3;
-/// A microphone this far below the noise of those round it is not alive: 90 dB, as noise that repeats itself in every
-/// window is 30 dB below its median in one of sixty healthy microphones.
+/// Patterns of a frequency's windows that are judged: a tone and two more.
+constexpr std::size_t kPatterns = 3;
+/// Log odds of one pattern below this are what healthy microphones show every day; they do not add up.
+constexpr double kOrdinary = 3.0;
+/// Sum of the log odds above kOrdinary from which on a microphone is found bad: 13 in a single pattern.
+constexpr double kFound = 10.0;
+/// The same for a microphone without any part of the field that is masked by default.
+constexpr double kCertain = 20.0;
+/// Odds of a fault at which a pattern would show it, and at which a fault that was found would show again.
+constexpr double kVisible = 12.0;
+constexpr double kTelling = 6.0;
+/// Odds against a fault from a frequency at which a gain of a half would be seen, and nothing is.
+constexpr double kContradiction = 4.0;
+constexpr double kFitting = 2.0;
+/// Deviation that a fault has at least, for what would be seen of it again.
+constexpr double kLeastDeviation = 0.3;
+/// Power of a microphone's own fluctuations over that of the tone: 80 dB below.
+constexpr double kOwnFluctuation = 1e-8;
+/// Times the noise around a microphone, which its prediction carries too.
+constexpr double kNoiseShare = 2.0;
+/// A microphone this far below the noise of all others is silent: 90 dB. Noise must itself be there, 120 dB below the
+/// field or more, as a calculated field without noise is 0 on its lines of symmetry.
 constexpr double kSilence = 1e-9;
+constexpr double kLeastNoise = 1e-12;
 constexpr double kDeadGain = 0.15;
 constexpr double kWeakAngle = 0.5;
-/// A gain of a half would have been seen.
-constexpr double kVisible = 0.25;
-/// Of two swapped microphones, times what is expected where they belong.
-constexpr double kSwapLimit = 9.0;
+/// Half as many windows that are not finite are no microphone's.
+constexpr std::size_t kBrokenShare = 2;
 /// How far round an outlier others wait: it spoils their predictions.
 constexpr int kSpoiltReach = 2;
 constexpr int kMostRounds = 30;
-/// Share of the local power that is negligible: 3 % of the pressure.
-constexpr double kHarmless = 1e-3;
-/// Times the predicted variance, of the local power: what a prediction may miss by 2.4 standard deviations of the prior
-/// alone. Inside an array it is less than kHarmless; at corners, where the neighbours extrapolate, a tonal field
-/// without noise misses many times what it misses inside. From 9 on no healthy corner is accused, but one that lost 6
-/// dB is missed.
-constexpr double kExtrapolation = 6.0;
-/// Times the median of the predicted variances: from here on neighbours extrapolate.
-constexpr double kInside = 2.0;
-/// Of microphones with unlike gains: the most of |1 - g|^2 over its median. Where the field changes it is in R, too.
-constexpr double kMismatchLimit = 20.0;
-constexpr double kTiny = std::numeric_limits<double>::min();
 
 double median(std::vector<double>& values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -52,14 +49,15 @@ double median(std::vector<double>& values) {
   return *middle;
 }
 
-Complex wide(std::complex<float> value) { return Complex(value); }
-
 bool is_finite(std::complex<float> value) { return std::isfinite(value.real()) && std::isfinite(value.imag()); }
+
+double extraordinary(double log_odds) { return std::max(log_odds - kOrdinary, 0.0); }
 
 }  // namespace
 
 std::string_view name_of(Condition condition) {
-  constexpr std::string_view kNames[] = {"ok", "unknown", "dead", "stuck", "noisy", "weak", "mismatched", "swapped"};
+  constexpr std::string_view kNames[] = {"ok",   "unknown",    "dead",    "stuck", "noisy",
+                                         "weak", "mismatched", "swapped", "copied"};
   return kNames[static_cast<std::size_t>(condition)];
 }
 
@@ -68,303 +66,213 @@ SpectraJudge::SpectraJudge(const ArrayGeometry& geometry, const std::vector<doub
     : geometry_(geometry),
       channels_(static_cast<std::size_t>(geometry.channels())),
       frequencies_(wavenumbers_rad_per_m.size()),
-      predictions_(frequencies_ * channels_),
-      usable_(channels_, 1),
-      predicted_with_(channels_, 1),
-      broken_(channels_, 0),
-      stale_(channels_, 1),
-      sums_(frequencies_ * channels_),
-      floors_(frequencies_ * channels_),
-      extrapolated_(frequencies_ * channels_),
-      typical_whole_(frequencies_),
-      mismatch2_(frequencies_) {
+      neighbourhoods_(geometry),
+      patterns_(frequencies_),
+      left_out_(channels_),
+      broken_(channels_),
+      silent_(channels_),
+      stale_(channels_),
+      noise_(frequencies_ * channels_),
+      odds_(frequencies_ * channels_),
+      total_(channels_) {
   for (const double wavenumber : wavenumbers_rad_per_m) {
-    covariances_.emplace_back(geometry, wavenumber, standoff_m);
-  }
-  find_extrapolated();
-}
-
-/// From the whole array: where neighbours are bad, a microphone inside is judged as before.
-void SpectraJudge::find_extrapolated() {
-  std::vector<double> variances(channels_);
-  for (std::size_t f = 0; f < frequencies_; ++f) {
-    for (std::size_t i = 0; i < channels_; ++i) {
-      const auto channel = static_cast<int>(i);
-      const std::vector<int> nearest = nearest_usable(geometry_, usable_, channel, kNeighbours);
-      extrapolated_[at(f, i)] = predict_microphone(covariances_[f], channel, nearest).variance;
-    }
-    std::copy_n(extrapolated_.begin() + static_cast<std::ptrdiff_t>(f * channels_), channels_, variances.begin());
-    const double inside = kInside * median(variances);
-    for (std::size_t i = 0; i < channels_; ++i) {
-      double& share = extrapolated_[at(f, i)];
-      share = share > inside ? kExtrapolation * share : 0.0;
-    }
+    priors_.emplace_back(neighbourhoods_, geometry, wavenumber, standoff_m);
   }
 }
 
-std::vector<Condition> SpectraJudge::judge(std::span<const std::complex<float>> spectra,
-                                           std::span<const std::uint8_t> excluded,
-                                           std::span<const std::uint8_t> suspects) {
-  frames_ = spectra.size() / (frequencies_ * channels_);
-  excluded_.assign(excluded.begin(), excluded.end());
+std::vector<Finding> SpectraJudge::judge(std::span<const std::complex<float>> spectra, const Known& known) {
+  windows_ = spectra.size() / (frequencies_ * channels_);
+  std::fill(broken_.begin(), broken_.end(), 0);
+  for (std::size_t window = 0; window < windows_; ++window) {
+    const auto values = spectra.subspan(window * frequencies_ * channels_, frequencies_ * channels_);
+    for (std::size_t i = 0; i < channels_; ++i) {
+      bool is_whole = true;
+      for (std::size_t f = 0; f < frequencies_; ++f) {
+        is_whole = is_whole && is_finite(values[f * channels_ + i]);
+      }
+      broken_[i] = static_cast<std::uint8_t>(broken_[i] + (is_whole ? 0 : 1));
+    }
+  }
   for (std::size_t i = 0; i < channels_; ++i) {
-    usable_[i] = static_cast<std::uint8_t>(excluded[i] == 0 && suspects[i] == 0);
+    left_out_[i] = static_cast<std::uint8_t>(known.excluded[i] != 0 || known.suspects[i] != 0 || broken_[i] != 0);
   }
-  leave_out_broken(spectra);
+  find_patterns(spectra);
   std::fill(stale_.begin(), stale_.end(), 1);
-  update_predictions();
-  weigh_frames(spectra);
+  choose_priors();
+  leave_out_outliers();
+  std::vector<Finding> findings(channels_);
+  for (std::size_t i = 0; i < channels_; ++i) {
+    findings[i] = known.excluded[i] != 0 ? Finding() : finding_of(i, known.deviations[i]);
+  }
+  find_swapped(findings);
+  return findings;
+}
+
+void SpectraJudge::find_patterns(std::span<const std::complex<float>> spectra) {
+  std::fill(silent_.begin(), silent_.end(), 0);
+  std::vector<std::uint8_t> usable(channels_);
+  std::transform(left_out_.begin(), left_out_.end(), usable.begin(),
+                 [](std::uint8_t out) { return static_cast<std::uint8_t>(out == 0); });
+  for (std::size_t f = 0; f < frequencies_; ++f) {
+    const auto from = spectra.subspan(f * channels_);
+    patterns_[f].clear();
+    for (std::vector<Complex>& pattern : window_patterns(from, windows_, frequencies_ * channels_, usable, kPatterns)) {
+      for (std::size_t i = 0; i < channels_; ++i) {
+        pattern[i] = broken_[i] != 0 ? 0.0 : pattern[i];
+      }
+      patterns_[f].emplace_back(neighbourhoods_, priors_[f], std::move(pattern), !patterns_[f].empty());
+    }
+    find_noise(from, f, patterns_[f]);
+  }
+  for (std::size_t i = 0; i < channels_; ++i) {
+    left_out_[i] = static_cast<std::uint8_t>(left_out_[i] != 0 || silent_[i] == frequencies_);
+  }
+}
+
+/// Noise is what a microphone has beside the patterns.
+void SpectraJudge::find_noise(std::span<const std::complex<float>> spectra, std::size_t frequency,
+                              const Patterns& patterns) {
+  std::vector<double> powers(channels_, 0.0);
+  std::vector<double> own(channels_, 0.0);
+  std::vector<double> noises;
+  std::vector<double> all;
+  for (std::size_t i = 0; i < channels_; ++i) {
+    double common = 0.0;
+    for (std::size_t window = 0; window < windows_; ++window) {
+      powers[i] += std::norm(Complex(spectra[window * frequencies_ * channels_ + i]));
+    }
+    for (const FieldEvidence& pattern : patterns) {
+      common += std::norm(pattern.value(i));
+    }
+    own[i] = std::max(powers[i] - common, 0.0);
+    if (left_out_[i] == 0) {
+      noises.push_back(own[i]);
+      all.push_back(powers[i]);
+    }
+  }
+  std::fill_n(noise_.begin() + static_cast<std::ptrdiff_t>(frequency * channels_), channels_, 0.0);
+  if (noises.empty() || windows_ <= patterns.size()) {
+    return;
+  }
+  std::vector<double> around;
+  for (std::size_t i = 0; i < channels_; ++i) {
+    around.clear();
+    for (const int member : neighbourhoods_.members(i).subspan<1>()) {
+      if (left_out_[static_cast<std::size_t>(member)] == 0) {
+        around.push_back(own[static_cast<std::size_t>(member)]);
+      }
+    }
+    noise_[frequency * channels_ + i] =
+        around.empty() ? 0.0 : median(around) / static_cast<double>(windows_ - patterns.size());
+  }
+  const double noise = median(noises);
+  const bool has_noise = noise > kLeastNoise * median(all);
+  for (std::size_t i = 0; i < channels_; ++i) {
+    silent_[i] = static_cast<std::uint8_t>(silent_[i] + (has_noise && powers[i] < kSilence * noise ? 1 : 0));
+  }
+}
+
+void SpectraJudge::choose_priors() {
+  for (Patterns& patterns : patterns_) {
+    for (FieldEvidence& pattern : patterns) {
+      pattern.choose_priors(left_out_);
+    }
+  }
+}
+
+/// Once more with priors that are chosen without the bad ones, where there are any.
+void SpectraJudge::leave_out_outliers() {
+  bool has_chosen_again = false;
   for (int round = 0; round < kMostRounds; ++round) {
-    update_predictions();
-    update_sums(spectra);
-    const std::vector<std::size_t> outliers = new_outliers();
-    if (outliers.empty()) {
+    for (std::size_t i = 0; i < channels_; ++i) {
+      if (stale_[i] != 0) {
+        judge_channel(i);
+        stale_[i] = 0;
+      }
+    }
+    std::vector<std::size_t> outliers = new_outliers();
+    if (outliers.empty() && (round == 0 || has_chosen_again)) {
       break;
     }
+    if (outliers.empty()) {
+      has_chosen_again = true;
+      choose_priors();
+      std::fill(stale_.begin(), stale_.end(), 1);
+    }
     for (const std::size_t channel : outliers) {
-      usable_[channel] = 0;
-    }
-  }
-  std::vector<Condition> conditions(channels_, Condition::kOk);
-  for (std::size_t i = 0; i < channels_; ++i) {
-    conditions[i] = excluded_[i] != 0 ? Condition::kUnknown : condition_of(i);
-  }
-  find_swapped(spectra, conditions);
-  return conditions;
-}
-
-void SpectraJudge::leave_out_broken(std::span<const std::complex<float>> spectra) {
-  std::fill(broken_.begin(), broken_.end(), 0);
-  for (std::size_t i = 0; i < spectra.size(); ++i) {
-    if (!is_finite(spectra[i])) {
-      broken_[i % channels_] = 1;
-      usable_[i % channels_] = 0;
-    }
-  }
-}
-
-/// Predictions from the microphones that are usable now; sums of those that change are stale.
-void SpectraJudge::update_predictions() {
-  std::vector<std::size_t> back;
-  for (std::size_t i = 0; i < channels_; ++i) {
-    if (usable_[i] != 0 && predicted_with_[i] == 0) {
-      back.push_back(i);
-    }
-  }
-  const auto columns = static_cast<std::size_t>(geometry_.columns);
-  const auto distance2 = [&](std::size_t a, std::size_t b) {
-    const std::size_t row_a = a / columns;
-    const std::size_t row_b = b / columns;
-    const double y_m = geometry_.y_m(static_cast<double>(row_a)) - geometry_.y_m(static_cast<double>(row_b));
-    const double x_m =
-        geometry_.x_m(static_cast<double>(a % columns)) - geometry_.x_m(static_cast<double>(b % columns));
-    return x_m * x_m + y_m * y_m;
-  };
-  for (std::size_t i = 0; i < channels_; ++i) {
-    const std::vector<int>& from = predictions_[at(0, i)].channels;
-    const bool has_lost = from.size() < kNeighbours || std::any_of(from.begin(), from.end(), [&](int neighbour) {
-                            return usable_[static_cast<std::size_t>(neighbour)] == 0;
-                          });
-    const bool may_gain = !from.empty() && std::any_of(back.begin(), back.end(), [&](std::size_t other) {
-      return distance2(i, other) <= distance2(i, static_cast<std::size_t>(from.back()));
-    });
-    if (has_lost || may_gain) {
-      const std::vector<int> nearest = nearest_usable(geometry_, usable_, static_cast<int>(i), kNeighbours);
-      if (nearest != from) {
-        for (std::size_t f = 0; f < frequencies_; ++f) {
-          predictions_[at(f, i)] = predict_microphone(covariances_[f], static_cast<int>(i), nearest);
-        }
-        stale_[i] = 1;
+      left_out_[channel] = 1;
+      for (const int user : neighbourhoods_.users(channel)) {
+        stale_[static_cast<std::size_t>(user)] = 1;
       }
     }
   }
-  predicted_with_ = usable_;
 }
 
-/// Weights of the frames: the least of their median residuals over each one's own; 1 where nothing is left.
-void SpectraJudge::weigh_frames(std::span<const std::complex<float>> spectra) {
-  constexpr std::size_t kEnough = 256;
-  const std::size_t step = std::max<std::size_t>(channels_ / kEnough, 1);
-  std::vector<double> residuals;
-  weights_.assign(frames_ * frequencies_, 1.0);
+/// Power of the noise of a microphone and of its prediction, and of what its own gain may fluctuate by.
+double SpectraJudge::own_floor(std::size_t frequency, std::size_t channel) const {
+  const FieldEvidence& tone = patterns_[frequency].front();
+  return kNoiseShare * noise_[frequency * channels_ + channel] +
+         kOwnFluctuation * (tone.power_around(channel, left_out_) + std::norm(tone.value(channel)));
+}
+
+FieldEvidence::Found SpectraJudge::found_in(std::size_t frequency, std::size_t pattern, std::size_t channel) const {
+  return patterns_[frequency][pattern].judge(channel, left_out_, own_floor(frequency, channel));
+}
+
+double SpectraJudge::log_odds_of(std::size_t frequency, std::size_t channel, Complex tone) const {
+  const FieldEvidence& pattern = patterns_[frequency].front();
+  return extraordinary(
+      pattern.judge_thoroughly(channel, left_out_, own_floor(frequency, channel)).misfit.log_odds(tone));
+}
+
+void SpectraJudge::judge_channel(std::size_t channel) {
+  total_[channel] = 0.0;
   for (std::size_t f = 0; f < frequencies_; ++f) {
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t frame = 0; frame < frames_; ++frame) {
-      const auto one = spectra.subspan(frame * frequencies_ * channels_, frequencies_ * channels_);
-      residuals.clear();
-      for (std::size_t i = 0; i < channels_; i += step) {
-        if (usable_[i] != 0) {
-          residuals.push_back(std::norm(wide(one[at(f, i)]) - predicted(one, f, i)) / predictions_[at(f, i)].variance);
-        }
+    double& odds = odds_[f * channels_ + channel];
+    odds = 0.0;
+    for (std::size_t k = 0; broken_[channel] == 0 && k < patterns_[f].size(); ++k) {
+      if (!patterns_[f][k].is_near(channel, left_out_)) {
+        odds += extraordinary(found_in(f, k, channel).log_odds);
       }
-      const double residual = residuals.empty() ? 0.0 : median(residuals);
-      weights_[frame * frequencies_ + f] = residual;
-      least = residual > 0.0 ? std::min(least, residual) : least;
     }
-    for (std::size_t frame = 0; frame < frames_; ++frame) {
-      double& weight = weights_[frame * frequencies_ + f];
-      weight = weight > 0.0 ? least / weight : 1.0;
-    }
+    total_[channel] += odds;
+  }
+  if (total_[channel] >= kFound) {
+    total_[channel] -= contradiction(channel);
   }
 }
 
-/// Sums that are stale, and all floors.
-void SpectraJudge::update_sums(std::span<const std::complex<float>> spectra) {
-  for (std::size_t i = 0; i < channels_; ++i) {
-    if (stale_[i] != 0) {
-      for (std::size_t f = 0; f < frequencies_; ++f) {
-        sum_up(spectra, f, i);
-      }
-      stale_[i] = 0;
+/// Odds against a fault, of the frequencies at which the microphone fits.
+double SpectraJudge::contradiction(std::size_t channel) const {
+  double sum = 0.0;
+  for (std::size_t f = 0; f < frequencies_; ++f) {
+    double visible = 0.0;
+    double found = odds_[f * channels_ + channel];
+    for (std::size_t k = 0; found == 0.0 && k < patterns_[f].size(); ++k) {
+      const FieldEvidence::Found here = found_in(f, k, channel);
+      visible = std::max(visible, here.misfit.log_odds_of_gain(0.5));
+      found = here.log_odds > kFitting ? here.log_odds : 0.0;
     }
-  }
-  find_floors();
-}
-
-Complex SpectraJudge::predicted(std::span<const std::complex<float>> frame, std::size_t frequency,
-                                std::size_t channel) const {
-  const MicrophonePrediction& prediction = predictions_[at(frequency, channel)];
-  const std::complex<float>* field = frame.data() + frequency * channels_;
-  Complex sum = 0.0;
-  for (std::size_t n = 0; n < prediction.channels.size(); ++n) {
-    sum += prediction.weights[n] * wide(field[prediction.channels[n]]);
+    sum += found == 0.0 && visible > kVisible ? kContradiction : 0.0;
   }
   return sum;
 }
 
-void SpectraJudge::sum_up(std::span<const std::complex<float>> spectra, std::size_t frequency, std::size_t channel) {
-  Sums& sums = sums_[at(frequency, channel)];
-  sums = {};
-  if (broken_[channel] != 0) {
-    return;
-  }
-  Complex cross = 0.0;
-  for (std::size_t frame = 0; frame < frames_; ++frame) {
-    const auto one = spectra.subspan(frame * frequencies_ * channels_, frequencies_ * channels_);
-    const Complex y = wide(one[at(frequency, channel)]);
-    const Complex p = predicted(one, frequency, channel);
-    const double weight = weights_[frame * frequencies_ + frequency];
-    sums.y += weight * std::norm(y);
-    sums.p += weight * std::norm(p);
-    sums.whole += weight * std::norm(y - p);
-    cross += weight * y * std::conj(p);
-  }
-  const auto frames = static_cast<double>(frames_);
-  sums.gain = cross / std::max(sums.p, kTiny);
-  sums.incoherent =
-      std::max(sums.y - std::norm(sums.gain) * sums.p, 0.0) / (frames - 1.0) / std::max(1.0, std::norm(sums.gain));
-  sums.y /= frames;
-  sums.p /= frames;
-  sums.whole /= frames;
-  sums.coherent = std::norm(1.0 - sums.gain) * sums.p;
-}
-
-/// Medians over squares, of what is left after the predicted variance is divided out.
-void SpectraJudge::find_floors() {
-  const int rows = geometry_.rows;
-  const int columns = geometry_.columns;
-  std::vector<double> coherent;
-  std::vector<double> incoherent;
-  std::vector<double> whole;
-  std::vector<double> power;
-  for (std::size_t f = 0; f < frequencies_; ++f) {
-    for (std::size_t i = 0; i < channels_; ++i) {
-      whole.push_back(sums_[at(f, i)].whole / predictions_[at(f, i)].variance);
-    }
-    typical_whole_[f] = median(whole);
-    for (std::size_t i = 0; i < channels_; ++i) {
-      coherent.push_back(std::norm(1.0 - sums_[at(f, i)].gain));
-    }
-    mismatch2_[f] = median(coherent);
-    for (int row = 0; row < rows; row += kMedianStep) {
-      for (int column = 0; column < columns; column += kMedianStep) {
-        const int middle_row = row + kMedianStep / 2;
-        const int middle_column = column + kMedianStep / 2;
-        // Grown until a quarter of a full square's microphones is there.
-        for (int reach = kMedianReach;; ++reach) {
-          coherent.clear();
-          incoherent.clear();
-          whole.clear();
-          power.clear();
-          for (int r = std::max(middle_row - reach, 0); r <= std::min(middle_row + reach, rows - 1); ++r) {
-            for (int c = std::max(middle_column - reach, 0); c <= std::min(middle_column + reach, columns - 1); ++c) {
-              const auto channel = static_cast<std::size_t>(r * columns + c);
-              if (usable_[channel] != 0) {
-                const double variance = predictions_[at(f, channel)].variance;
-                coherent.push_back(sums_[at(f, channel)].coherent / variance);
-                incoherent.push_back(sums_[at(f, channel)].incoherent / variance);
-                whole.push_back(sums_[at(f, channel)].whole / variance);
-                power.push_back(sums_[at(f, channel)].p);
-              }
-            }
-          }
-          constexpr std::size_t kEnough = 20;
-          if (coherent.size() >= kEnough || reach > std::max(rows, columns)) {
-            break;
-          }
-        }
-        const Floors floors = coherent.empty() ? Floors{}
-                                               : Floors{.coherent = median(coherent),
-                                                        .incoherent = median(incoherent),
-                                                        .whole = median(whole),
-                                                        .power = median(power)};
-        for (int r = row; r < std::min(row + kMedianStep, rows); ++r) {
-          for (int c = column; c < std::min(column + kMedianStep, columns); ++c) {
-            const auto channel = static_cast<std::size_t>(r * columns + c);
-            const double variance = predictions_[at(f, channel)].variance;
-            floors_[at(f, channel)] = {.coherent = floors.coherent * variance,
-                                       .incoherent = floors.incoherent * variance,
-                                       .whole = floors.whole * variance,
-                                       .power = floors.power};
-          }
-        }
-      }
-    }
-  }
-}
-
-/// Whether neighbours have so much of a field in common that the loss of a microphone would show.
-bool SpectraJudge::has_common_field(const Floors& floors) { return floors.power > kCoherentLimit * floors.coherent; }
-
-SpectraJudge::Scores SpectraJudge::scores(std::size_t channel) const {
-  Scores worst;
-  for (std::size_t f = 0; f < frequencies_; ++f) {
-    const Sums& sums = sums_[at(f, channel)];
-    const Floors& floors = floors_[at(f, channel)];
-    const double unlike = kMismatchLimit * mismatch2_[f] * floors.power;
-    const double harmless = std::max(kHarmless, extrapolated_[at(f, channel)]) * floors.power;
-    const double coherent =
-        std::max({kCoherentLimit * floors.coherent, kGainTolerance * kGainTolerance * sums.p, harmless, unlike, kTiny});
-    const bool is_common = has_common_field(floors);
-    const double limit = is_common ? kIncoherentLimit : kIncoherentLimitWithoutField;
-    const double incoherent = std::max(limit * floors.incoherent, kHarmless * floors.power) + unlike + kTiny;
-    worst.coherent = is_common ? std::max(worst.coherent, sums.coherent / coherent) : worst.coherent;
-    worst.incoherent = std::max(worst.incoherent, sums.incoherent / incoherent);
-  }
-  return worst;
-}
-
 std::vector<std::size_t> SpectraJudge::new_outliers() const {
-  std::vector<double> rank(channels_, 0.0);
-  for (std::size_t i = 0; i < channels_; ++i) {
-    const Scores score = usable_[i] != 0 ? scores(i) : Scores{};
-    if (std::max(score.coherent, score.incoherent) > 1.0) {
-      for (std::size_t f = 0; f < frequencies_; ++f) {
-        const double expected = std::max(typical_whole_[f] * predictions_[at(f, i)].variance, kTiny);
-        rank[i] = std::max(rank[i], sums_[at(f, i)].whole / expected);
-      }
-    }
-  }
   std::vector<std::size_t> outliers;
   const int rows = geometry_.rows;
   const int columns = geometry_.columns;
+  const auto rank = [&](std::size_t channel) {
+    return left_out_[channel] == 0 && total_[channel] >= kFound ? total_[channel] : 0.0;
+  };
   for (std::size_t i = 0; i < channels_; ++i) {
     const int row = static_cast<int>(i) / columns;
     const int column = static_cast<int>(i) % columns;
-    bool is_worst = rank[i] > 0.0;
+    const double own = rank(i);
+    bool is_worst = own > 0.0;
     for (int r = std::max(row - kSpoiltReach, 0); is_worst && r <= std::min(row + kSpoiltReach, rows - 1); ++r) {
       for (int c = std::max(column - kSpoiltReach, 0); c <= std::min(column + kSpoiltReach, columns - 1); ++c) {
-        is_worst = is_worst && rank[i] >= rank[static_cast<std::size_t>(r * columns + c)];
+        is_worst = is_worst && own >= rank(static_cast<std::size_t>(r * columns + c));
       }
     }
     if (is_worst) {
@@ -374,86 +282,94 @@ std::vector<std::size_t> SpectraJudge::new_outliers() const {
   return outliers;
 }
 
-bool SpectraJudge::is_silent(std::size_t channel) const {
-  for (std::size_t f = 0; f < frequencies_; ++f) {
-    if (!(sums_[at(f, channel)].y < kSilence * floors_[at(f, channel)].incoherent)) {
-      return false;
+/// A microphone against which nothing is found; one that was bad is well only where its fault would show.
+Finding SpectraJudge::well(std::size_t channel, double deviation) const {
+  if (broken_[channel] != 0) {
+    return {};
+  }
+  const double gain = 1.0 - std::clamp(deviation, kLeastDeviation, 1.0);
+  bool is_told = deviation == 0.0;
+  for (std::size_t f = 0; f < frequencies_ && !is_told; ++f) {
+    for (std::size_t k = 0; k < patterns_[f].size() && !is_told; ++k) {
+      is_told = found_in(f, k, channel).misfit.log_odds_of_gain(gain) > kTelling;
     }
   }
-  return true;
+  return {.condition = is_told && total_[channel] < kTelling ? Condition::kOk : Condition::kUnknown};
 }
 
-bool SpectraJudge::says_something(std::size_t channel) const {
+Finding SpectraJudge::finding_of(std::size_t channel, double deviation) const {
+  if (kBrokenShare * broken_[channel] >= windows_ || silent_[channel] == frequencies_) {
+    return {.condition = Condition::kDead, .is_certain = true};
+  }
+  if (total_[channel] < kFound) {
+    return well(channel, deviation);
+  }
+  double rest = 0.0;
+  double clearest = -1.0;
+  Complex gain = 1.0;
+  bool has_no_part = true;
   for (std::size_t f = 0; f < frequencies_; ++f) {
-    if (kVisible * sums_[at(f, channel)].p > kCoherentLimit * floors_[at(f, channel)].coherent) {
-      return true;
+    Complex cross = 0.0;
+    double power = 0.0;
+    std::vector<FieldEvidence::Found> found;
+    for (std::size_t k = 0; k < patterns_[f].size(); ++k) {
+      const FieldEvidence::Found& here = found.emplace_back(found_in(f, k, channel));
+      const double certainty = here.misfit.certainty();
+      cross += certainty * patterns_[f][k].value(channel) * std::conj(here.misfit.value());
+      power += certainty * std::norm(here.misfit.value());
+    }
+    const Complex own = power > 0.0 ? cross / power : 0.0;
+    for (std::size_t k = 0; k < patterns_[f].size(); ++k) {
+      const Misfit& misfit = found[k].misfit;
+      rest += extraordinary(misfit.log_odds(patterns_[f][k].value(channel) + (1.0 - own) * misfit.value()));
+      has_no_part = has_no_part && (misfit.log_odds_of_gain(0.0) < kVisible || std::abs(own) < kDeadGain);
+    }
+    if (odds_[f * channels_ + channel] > clearest) {
+      clearest = odds_[f * channels_ + channel];
+      gain = own;
     }
   }
-  return false;
-}
-
-Condition SpectraJudge::condition_of(std::size_t channel) const {
-  if (broken_[channel] != 0 || is_silent(channel)) {
-    return Condition::kDead;
+  if (rest >= kFound) {
+    return {.condition = Condition::kNoisy};
   }
-  const Scores score = scores(channel);
-  if (usable_[channel] != 0 || std::max(score.coherent, score.incoherent) <= 1.0) {
-    return says_something(channel) ? Condition::kOk : Condition::kUnknown;
-  }
-  if (score.incoherent > 1.0) {
-    return Condition::kNoisy;
-  }
-  std::size_t clearest = 0;
-  double largest = -1.0;
-  for (std::size_t f = 0; f < frequencies_; ++f) {
-    const double ratio = sums_[at(f, channel)].coherent / std::max(floors_[at(f, channel)].coherent, kTiny);
-    if (ratio > largest) {
-      largest = ratio;
-      clearest = f;
-    }
-  }
-  const Complex gain = sums_[at(clearest, channel)].gain;
+  Finding finding{.condition = Condition::kMismatched, .is_certain = false, .deviation = std::abs(1.0 - gain)};
   if (std::abs(gain) < kDeadGain) {
-    return Condition::kDead;
+    finding.condition = Condition::kDead;
+    finding.is_certain = has_no_part && total_[channel] >= kCertain;
+  } else if (std::abs(gain) < 1.0 && std::abs(std::arg(gain)) < kWeakAngle) {
+    finding.condition = Condition::kWeak;
   }
-  return std::abs(gain) < 1.0 && std::abs(std::arg(gain)) < kWeakAngle ? Condition::kWeak : Condition::kMismatched;
+  return finding;
 }
 
-/// How far what `channel` has is from what is predicted for `place`; at most 1 where it could belong there.
-double SpectraJudge::mismatch(std::span<const std::complex<float>> spectra, std::size_t channel,
-                              std::size_t place) const {
-  double worst = 0.0;
+/// True if what `channel` has is what is predicted for `place`.
+bool SpectraJudge::could_stand_at(std::size_t channel, std::size_t place) const {
+  double odds = 0.0;
   for (std::size_t f = 0; f < frequencies_; ++f) {
-    double sum = 0.0;
-    for (std::size_t frame = 0; frame < frames_; ++frame) {
-      const auto one = spectra.subspan(frame * frequencies_ * channels_, frequencies_ * channels_);
-      sum += weights_[frame * frequencies_ + f] * std::norm(wide(one[at(f, channel)]) - predicted(one, f, place));
+    for (std::size_t k = 0; k < patterns_[f].size() && odds < kTelling; ++k) {
+      odds += extraordinary(found_in(f, k, place).misfit.log_odds(patterns_[f][k].value(channel)));
     }
-    const double expected =
-        std::max(kSwapLimit * floors_[at(f, place)].whole, kGainTolerance * kGainTolerance * sums_[at(f, place)].p);
-    worst = std::max(worst, sum / static_cast<double>(frames_) / std::max(expected, kTiny));
   }
-  return worst;
+  return odds < kTelling;
 }
 
-void SpectraJudge::find_swapped(std::span<const std::complex<float>> spectra,
-                                std::vector<Condition>& conditions) const {
+void SpectraJudge::find_swapped(std::vector<Finding>& findings) const {
   std::vector<std::size_t> candidates;
   for (std::size_t i = 0; i < channels_; ++i) {
     // In a field that changes, what belongs elsewhere passes for noise.
-    const Condition found = conditions[i];
+    const Condition found = findings[i].condition;
     if (found == Condition::kWeak || found == Condition::kMismatched || found == Condition::kNoisy) {
       candidates.push_back(i);
     }
   }
   for (std::size_t a = 0; a < candidates.size(); ++a) {
     for (std::size_t b = a + 1; b < candidates.size(); ++b) {
-      const std::size_t one = candidates[a];
-      const std::size_t other = candidates[b];
-      const bool are_free = conditions[one] != Condition::kSwapped && conditions[other] != Condition::kSwapped;
-      if (are_free && mismatch(spectra, one, other) <= 1.0 && mismatch(spectra, other, one) <= 1.0) {
-        conditions[one] = Condition::kSwapped;
-        conditions[other] = Condition::kSwapped;
+      Finding& one = findings[candidates[a]];
+      Finding& other = findings[candidates[b]];
+      const bool are_free = one.condition != Condition::kSwapped && other.condition != Condition::kSwapped;
+      if (are_free && could_stand_at(candidates[a], candidates[b]) && could_stand_at(candidates[b], candidates[a])) {
+        one.condition = Condition::kSwapped;
+        other.condition = Condition::kSwapped;
       }
     }
   }

@@ -117,9 +117,9 @@ std::string_view name_of(MaskSource source) {
 
 MaskSource mask_source(const Recording& recording, bool are_given) {
   const ArraySettings& array = recording.plan().settings.array;
-  if (!array.health.enabled || !array.health.mask) {
+  if (!array.health.enabled || array.health.mask == HealthMask::kNone) {
     if (are_given) {
-      throw UsageError("--masks: expected array.health.enabled: true and array.health.mask: true, found false");
+      throw UsageError("--masks: expected array.health.enabled: true and array.health.mask: certain or all, found false or none");
     }
     return MaskSource::kNone;
   }

@@ -54,7 +54,10 @@ class RandomSettings {
       channel = integer(0, 15);
     }
     array.calibration_path = flip() ? "" : "/tmp/a \"b\" \\ \xc3\xa9 \t#: {}" + std::to_string(random_());
-    array.health = {.enabled = flip(), .mask = flip(), .trusted_channels = {integer(0, 15)}};
+    array.health = {.enabled = flip(),
+                    .mask = std::array{HealthMask::kCertain, HealthMask::kAll,
+                                       HealthMask::kNone}[static_cast<std::size_t>(integer(0, 2))],
+                    .trusted_channels = {integer(0, 15)}};
     settings.array.clock_hz = integer(1'000'000, 6'144'000);
     settings.array.subset =
         flip()   ? SubsetSettings()

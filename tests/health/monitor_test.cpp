@@ -185,8 +185,8 @@ TEST(Monitor, LeavesSlowerThanItEntersAndNotInSilence) {
   SimulatedArray array({test::case_field(1000.0, 0, geometry)}, kSnr_db, 6U);
   array.fail(66, Fault::kWeak, 0.5);
   Monitor monitor(plan_of({1000.0}, geometry));
-  watch(monitor, array, static_cast<int>(Monitor::kStep));
-  EXPECT_FALSE(is_bad(condition(monitor, 66))) << "after one decision";
+  watch(monitor, array, static_cast<int>(Monitor::kStep) * 2);
+  EXPECT_FALSE(is_bad(condition(monitor, 66))) << "after two decisions";
   watch(monitor, array, static_cast<int>(Monitor::kStep));
   EXPECT_EQ(condition(monitor, 66), Condition::kWeak);
   array.heal();

@@ -361,7 +361,7 @@ TEST(BatchesInFlight, OfAReplayKeepMasksAndLostBitsToTheirWindows) {
   const std::string path = folder / "capture.h5";
   const std::vector<MissingRun> missing = {{.first_bit_time = 170 * kBitsPerWord, .bit_times = 64}};
   test::write_random_capture(path, kSamples * kBitsPerWord, 3U, missing);
-  ReplayOptions options = options_of(path, {"holography.imager=sonah", "array.health.mask=true"});
+  ReplayOptions options = options_of(path, {"holography.imager=sonah", "array.health.mask=all"});
   const MaskChanges masks = {{.first_bit_time = 6 * kHop * kBitsPerWord, .channels = {9}},
                              {.first_bit_time = 16 * kHop * kBitsPerWord, .channels = {9, 30}}};
   std::ofstream(folder / "masks.json") << to_json(masks, 64);
@@ -385,7 +385,7 @@ TEST(BatchesInFlight, OfAReplaySearchAndWatchTheSameWindows) {
   test::write_random_capture(path, kSamples * kBitsPerWord, 4U);
   for (const std::string imager : {"sonah", "pnah"}) {
     const ReplayOptions options =
-        options_of(path, {"holography.imager=" + imager, "holography.search_every_frames=5", "array.health.mask=true"});
+        options_of(path, {"holography.imager=" + imager, "holography.search_every_frames=5", "array.health.mask=all"});
     const Outcome expected = replayed(options, 1);
     ASSERT_EQ(expected.error, "");
     expect_same(replayed(options, 2), expected);

@@ -40,7 +40,7 @@ std::string capture_in(const test::TemporaryFolder& folder) {
 ReplayOptions options_of(const std::string& path, const std::string& front_end = "popcount") {
   ReplayOptions options;
   options.input = path;
-  options.settings.array.health.mask = false;
+  options.settings.array.health.mask = HealthMask::kNone;
   options.settings.front_end.kind = front_end;
   options.settings.front_end.window_samples = static_cast<int>(kWindow);
   options.settings.front_end.hop_samples = static_cast<int>(kHop);

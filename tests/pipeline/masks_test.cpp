@@ -239,7 +239,7 @@ TEST(Masks, OfAFileAreRefusedWhereTheyAreNone) {
   EXPECT_THROW(run_of(options), DataError) << "more than an engine has room for";
   options.masks_file = written(folder, to_json({{.first_bit_time = ~std::uint64_t{0}, .channels = {1}}}, 64));
   EXPECT_EQ(run_of(options).valid, std::vector<std::uint32_t>(kFrames, 64));
-  options.settings.array.health.mask = false;
+  options.settings.array.health.mask = HealthMask::kNone;
   EXPECT_THROW(run_of(options), UsageError) << "the settings mask nothing";
 }
 

@@ -48,10 +48,24 @@ Form<AxesOfFile> axes_of_file() {
 }
 constexpr int kMostBatch = 1024;
 
+/// false is what it was called before there were three.
+Form<HealthMask> health_mask() {
+  Form<HealthMask> form =
+      choice<HealthMask>({{HealthMask::kCertain,
+                           "silent, stuck and copied ones, values that are not finite, and those without any part of "
+                           "a field that all others have"},
+                          {HealthMask::kAll, "those, too, that do not fit their neighbours"},
+                          {HealthMask::kNone, "what is found is only reported"}});
+  form.read = [read = std::move(form.read)](YamlMap& map, const std::string& key, const std::filesystem::path& folder) {
+    return map.is_word(key, "false") ? std::optional(HealthMask::kNone) : read(map, key, folder);
+  };
+  return form;
+}
+
 void describe(Section& section, HealthSettings& health) {
   section.add("enabled", health.enabled, boolean(), "whether they are watched");
-  section.add("mask", health.mask, boolean(),
-              "replace those that are found bad by a prediction from their neighbours; false: only say so");
+  section.add("mask", health.mask, health_mask(),
+              "which of those that are found bad are replaced by a prediction from their neighbours");
   section.add("trusted_channels", health.trusted_channels, integers(0, kMaxSide * kMaxSide - 1),
               "row * columns + column of microphones to use whatever they look like");
 }

@@ -37,7 +37,7 @@ void HealthTask::prepare(Epoch& epoch) {
   const std::optional<health::MonitorPlan> plan = monitor_plan(*epoch.engine, settings);
   const std::lock_guard lock(mutex_);
   array_plans_ = epoch.engine->array_plans();
-  masks_ = settings.array.health.mask;
+  mask_ = settings.array.health.mask;
   epoch_ = epoch.number;
   missing_information_ = microphone_use(*epoch.engine).missing_information;
   slot_.is_full = false;
@@ -60,9 +60,9 @@ void HealthTask::prepare(Epoch& epoch) {
   }
   spectra_values_ = plan->frequencies_hz.size() * static_cast<std::size_t>(plan->geometry.channels());
   interval_samples_ = watch_interval_samples(settings, epoch.plan.sample_rate_hz);
-  const std::vector<int> bad = count_bad();
-  const std::vector<int> masked = maskable(bad, plan->geometry);
-  if (masks_ && !masked.empty()) {
+  count_bad();
+  const std::vector<int> masked = maskable(monitor_->to_mask(mask_), plan->geometry);
+  if (!masked.empty()) {
     epoch.engine->use(make_masks(array_plans_, masked));
     missing_information_ = microphone_use(*epoch.engine).missing_information;
   }
@@ -127,17 +127,18 @@ void HealthTask::apply(std::unique_lock<std::mutex>& lock) {
   const std::vector<int> bad = count_bad();
   const std::vector<ArrayPlan> plans = array_plans_;
   const std::uint64_t epoch = epoch_;
-  const bool masks = masks_;
+  const bool masks = mask_ != HealthMask::kNone;
+  const std::vector<int> wanted = monitor_->to_mask(mask_);
   lock.unlock();
   for (const health::Change& change : changes) {
     hooks_.report(change, bad.size());
   }
-  if (bad.size() > most_maskable(plans.front().geometry)) {
-    hooks_.too_many(bad.size());
+  if (wanted.size() > most_maskable(plans.front().geometry)) {
+    hooks_.too_many(wanted.size());
   }
   float missing_information = 0.0F;
   if (masks) {
-    const Masks made = make_masks(plans, maskable(bad, plans.front().geometry));
+    const Masks made = make_masks(plans, maskable(wanted, plans.front().geometry));
     missing_information = made.front().missing.largest();
     hooks_.use(made, epoch);
   }
@@ -161,9 +162,9 @@ nlohmann::json HealthTask::status() const {
   nlohmann::json bad = nlohmann::json::array();
   for (const int channel : found) {
     bad.push_back(entry_of(channel, array.geometry, std::string(cause_of(channel))));
-    if (masks_ && found.size() <= most_maskable(array.geometry)) {
-      masked.emplace(channel, cause_of(channel));
-    }
+  }
+  for (const int channel : monitor_ ? maskable(monitor_->to_mask(mask_), array.geometry) : std::vector<int>()) {
+    masked.emplace(channel, cause_of(channel));
   }
   nlohmann::json masked_channels = nlohmann::json::array();
   for (const auto& [channel, cause] : masked) {

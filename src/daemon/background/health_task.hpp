@@ -68,7 +68,7 @@ class HealthTask {
   std::optional<health::BitCounter> counter_;
   health::BitStatistics bits_;
   std::vector<ArrayPlan> array_plans_ = std::vector<ArrayPlan>(1);
-  bool masks_ = false;
+  HealthMask mask_ = HealthMask::kNone;
   float missing_information_ = 0.0F;  ///< of the masks that were made last
   std::array<std::atomic<std::size_t>, health::kConditions> bad_counts_{};
   std::atomic<bool> has_restarted_{false};

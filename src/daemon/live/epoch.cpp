@@ -103,8 +103,8 @@ ShortestTimes run_every_kernel(Engine& engine, const EnginePlan& plan, const Liv
   while (dead.contains(masked)) {
     ++masked;
   }
-  const bool masks =
-      plan.settings.array.health.mask && masked < array.geometry.channels() && most_maskable(array.geometry) > 0;
+  const bool masks = plan.settings.array.health.mask != HealthMask::kNone && masked < array.geometry.channels() &&
+                     most_maskable(array.geometry) > 0;
   steps.begin(masks ? "imaging silence with a microphone masked, for kernels that are compiled when they first run"
                     : "no microphone can be masked: nothing to do");
   if (masks) {

@@ -169,7 +169,7 @@ void LiveEngine::pass_on_mask() {
   }
   seen_mask_ = std::move(mask);
   const ArraySettings& array = epoch_->plan.settings.array;
-  const bool masks = array.health.enabled && array.health.mask;
+  const bool masks = array.health.enabled && array.health.mask != HealthMask::kNone;
   std::vector<int> channels;
   if (masks) {
     const std::vector<int>& dead = epoch_->engine->array_plan().dead_channels;

@@ -1,0 +1,287 @@
+#include "health/field_evidence.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace nearfield::health {
+namespace {
+
+using Complex = std::complex<double>;
+constexpr std::size_t kSize = LocalField::kSize;
+constexpr double kTiny = std::numeric_limits<double>::min();
+
+/// Standard deviation of healthy microphones' gains: 0.5 dB, or 3.4 degrees.
+constexpr double kGainDeviation = 0.06;
+/// Shares of the power around a microphone, and of the array's mean power, that any prior may miss: 3 % and 0.3 % of
+/// the pressure.
+constexpr double kLocalFloor = 1e-3;
+constexpr double kArrayFloor = 1e-5;
+/// A healthy microphone may have four times (6 dB) its neighbours' noise, which is what patterns behind the first show.
+constexpr double kUnlikeNoise = 4.0;
+/// Below this share of its prediction a deviation is no evidence.
+constexpr double kNear = 0.15;
+
+/// Microphones whose predictions choose the priors, and what their mean counts against the neighbours' own evidence.
+constexpr std::size_t kSample = 64;
+constexpr double kSampleWeight = 50.0;
+/// Neighbours that are left out of the sample's predictions: bad ones that are not known yet.
+constexpr int kTrimmed = 2;
+/// Squared standard deviations beyond which a sample counts no more.
+constexpr double kMostMisfit = 16.0;
+/// Priors with which microphones are judged at first; only against one that looks bad do all of them count.
+constexpr std::size_t kFirstChoices = 4;
+constexpr double kMostBehind = 25.0;
+constexpr double kSuspicious = 3.0;
+/// Share of places in a field at which another prior holds than in most of the array, such as close to a source.
+constexpr double kExceptional = 0.05;
+
+/// Neighbours at most that may be bad beside a bad microphone without being known yet.
+constexpr int kMostCompanions = 3;
+/// Odds from which on companions are not looked for.
+constexpr double kClear = 15.0;
+/// Fewer neighbours predict nothing.
+constexpr std::size_t kFewestNeighbours = 10;
+
+double student(double squares, double freedom) { return freedom * std::log1p(squares / freedom); }
+
+}  // namespace
+
+double Misfit::log_odds(Complex value) const {
+  double likelihood = 0.0;
+  for (const Part& part : parts_) {
+    likelihood += part.weight * std::exp(-student(std::norm(value - part.value) / part.variance, part.freedom));
+  }
+  return parts_.empty() ? 0.0 : -std::log(std::max(likelihood, kTiny));
+}
+
+double Misfit::log_odds_of_gain(Complex gain) const {
+  double likelihood = 0.0;
+  for (const Part& part : parts_) {
+    const double squares = std::norm(gain - 1.0) * std::norm(part.value) / part.variance;
+    likelihood += part.weight * std::exp(-student(squares, part.freedom));
+  }
+  return parts_.empty() ? 0.0 : -std::log(std::max(likelihood, kTiny));
+}
+
+Complex Misfit::value() const {
+  Complex sum = 0.0;
+  for (const Part& part : parts_) {
+    sum += part.weight * part.value;
+  }
+  return sum;
+}
+
+double Misfit::certainty() const {
+  double sum = 0.0;
+  for (const Part& part : parts_) {
+    sum += part.weight / part.variance;
+  }
+  return sum;
+}
+
+FieldEvidence::FieldEvidence(const Neighbourhoods& neighbourhoods, LocalPriors& priors, std::vector<Complex> values,
+                             bool is_noise)
+    : neighbourhoods_(&neighbourhoods), priors_(&priors), values_(std::move(values)), is_noise_(is_noise) {}
+
+LocalField::Values FieldEvidence::values_around(std::size_t channel, std::span<const std::uint8_t> left_out) const {
+  LocalField::Values values;
+  const auto members = neighbourhoods_->members(channel);
+  for (std::size_t m = 0; m < kSize; ++m) {
+    const auto other = static_cast<std::size_t>(members[m]);
+    values[m] = m > 0 && left_out[other] != 0 ? 0.0 : values_[other];
+  }
+  return values;
+}
+
+double FieldEvidence::power_around(std::size_t channel, std::span<const std::uint8_t> left_out) const {
+  double sum = 0.0;
+  double count = 0.0;
+  for (const int member : neighbourhoods_->members(channel).subspan<1>()) {
+    const auto other = static_cast<std::size_t>(member);
+    if (left_out[other] == 0) {
+      sum += std::norm(values_[other]);
+      count += 1.0;
+    }
+  }
+  return sum / std::max(count, 1.0);
+}
+
+namespace {
+
+/// The set's field without the members that are left out.
+LocalField known_field(const Precision& precision, const LocalField::Values& values,
+                       std::span<const int, kSize> members, std::span<const std::uint8_t> left_out) {
+  LocalField field(precision, values);
+  for (std::size_t m = 1; m < kSize; ++m) {
+    if (left_out[static_cast<std::size_t>(members[m])] != 0) {
+      field.leave_out(m);
+    }
+  }
+  return field;
+}
+
+bool has_enough(std::span<const int, kSize> members, std::span<const std::uint8_t> left_out) {
+  const auto usable = std::count_if(members.begin() + 1, members.end(),
+                                    [&](int member) { return left_out[static_cast<std::size_t>(member)] == 0; });
+  return static_cast<std::size_t>(usable) >= kFewestNeighbours;
+}
+
+}  // namespace
+
+/// Of the predictive distribution, bounded against bad microphones.
+double FieldEvidence::log_density(std::size_t prior, std::size_t channel,
+                                  std::span<const std::uint8_t> left_out) const {
+  const Precision& precision = priors_->precision(prior, neighbourhoods_->shape_of(channel));
+  LocalField field =
+      known_field(precision, values_around(channel, left_out), neighbourhoods_->members(channel), left_out);
+  for (int i = 0; i < kTrimmed; ++i) {
+    field.leave_out(field.worst());
+  }
+  const LocalPrediction predicted = field.predict();
+  const double squares = std::min(std::norm(values_[channel] - predicted.value) / predicted.variance, kMostMisfit);
+  return -std::log(predicted.variance) - (predicted.freedom + 1.0) * std::log1p(squares / predicted.freedom);
+}
+
+void FieldEvidence::choose_priors(std::span<const std::uint8_t> left_out) {
+  std::vector<std::size_t> usable;
+  double power = 0.0;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    if (left_out[i] == 0) {
+      usable.push_back(i);
+      power += std::norm(values_[i]);
+    }
+  }
+  mean_power_ = power / static_cast<double>(std::max<std::size_t>(usable.size(), 1));
+  const std::size_t count = std::min(usable.size(), kSample);
+  choices_.clear();
+  for (std::size_t prior = 0; prior < LocalPriors::kCount && power > 0.0; ++prior) {
+    double sum = 0.0;
+    std::size_t predicted = 0;
+    for (std::size_t s = 0; s < count; ++s) {
+      const std::size_t channel = usable[s * usable.size() / count];
+      if (has_enough(neighbourhoods_->members(channel), left_out)) {
+        sum += log_density(prior, channel, left_out);
+        ++predicted;
+      }
+    }
+    if (predicted > 0) {
+      choices_.push_back({.prior = prior, .log_weight = kSampleWeight * sum / static_cast<double>(predicted)});
+    }
+  }
+  if (choices_.empty()) {
+    return;
+  }
+  std::sort(choices_.begin(), choices_.end(),
+            [](const Choice& a, const Choice& b) { return a.log_weight > b.log_weight; });
+  const double best = choices_.front().log_weight;
+  first_choices_ = 0;
+  double sum = 0.0;
+  for (const Choice& choice : choices_) {
+    first_choices_ += first_choices_ < kFirstChoices && choice.log_weight > best - kMostBehind ? 1 : 0;
+    sum += std::exp(choice.log_weight - best);
+  }
+  for (Choice& choice : choices_) {
+    const double weight = std::exp(choice.log_weight - best) / sum;
+    choice.log_weight = std::log((1.0 - kExceptional) * weight + kExceptional / LocalPriors::kCount);
+  }
+}
+
+Misfit FieldEvidence::misfit_of(std::span<const LocalField> fields, double floor) const {
+  std::vector<Misfit::Part> parts;
+  std::vector<double> log_weights;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const LocalPrediction predicted = fields[i].predict();
+    const double unlike = is_noise_ || choices_[i].prior == LocalPriors::kNoiseAlone ? kUnlikeNoise : 1.0;
+    parts.push_back(
+        {.weight = 0.0,
+         .value = predicted.value,
+         .variance = unlike * predicted.variance + kGainDeviation * kGainDeviation * std::norm(predicted.value) + floor,
+         .freedom = predicted.freedom});
+    log_weights.push_back(choices_[i].log_weight + predicted.log_evidence);
+  }
+  const double largest = *std::max_element(log_weights.begin(), log_weights.end());
+  double sum = 0.0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    parts[i].weight = std::exp(log_weights[i] - largest);
+    sum += parts[i].weight;
+  }
+  for (Misfit::Part& part : parts) {
+    part.weight /= sum;
+  }
+  return Misfit(std::move(parts));
+}
+
+FieldEvidence::Found FieldEvidence::judge(std::size_t channel, std::span<const std::uint8_t> left_out,
+                                          double own_floor) const {
+  if (choices_.empty() || !has_enough(neighbourhoods_->members(channel), left_out)) {
+    return {};
+  }
+  Found found = judge_by(first_choices_, channel, left_out, own_floor);
+  return found.log_odds < kSuspicious ? found : judge_by(choices_.size(), channel, left_out, own_floor);
+}
+
+FieldEvidence::Found FieldEvidence::judge_thoroughly(std::size_t channel, std::span<const std::uint8_t> left_out,
+                                                     double own_floor) const {
+  const bool can = !choices_.empty() && has_enough(neighbourhoods_->members(channel), left_out);
+  return can ? judge_by(choices_.size(), channel, left_out, own_floor) : Found();
+}
+
+FieldEvidence::Found FieldEvidence::judge_by(std::size_t choices, std::size_t channel,
+                                             std::span<const std::uint8_t> left_out, double own_floor) const {
+  const auto members = neighbourhoods_->members(channel);
+  const LocalField::Values values = values_around(channel, left_out);
+  std::vector<LocalField> fields;
+  fields.reserve(choices);
+  for (const Choice& choice : std::span(choices_).first(choices)) {
+    fields.push_back(
+        known_field(priors_->precision(choice.prior, neighbourhoods_->shape_of(channel)), values, members, left_out));
+  }
+  const double floor = kLocalFloor * power_around(channel, left_out) + kArrayFloor * mean_power_ + own_floor + kTiny;
+  Found found{.log_odds = 0.0, .misfit = misfit_of(fields, floor)};
+  const Complex value = values_[channel];
+  found.log_odds = found.misfit.log_odds(value);
+  const double off = std::norm(value - found.misfit.value());
+  if (found.log_odds > kClear || off <= kNear * kNear * std::norm(found.misfit.value()) + floor) {
+    return found;
+  }
+  // Bad neighbours that are not known yet widen what is expected here. Without some of them the odds may be clear;
+  // they count as far as leaving them out, together with this microphone, explains the set that much better.
+  const double whole = fields.front().scale();
+  for (int companions = 1; companions <= kMostCompanions && fields.front().neighbours() > kFewestNeighbours;
+       ++companions) {
+    const std::size_t worst = fields.front().worst();
+    for (LocalField& field : fields) {
+      field.leave_out(worst);
+    }
+    Misfit misfit = misfit_of(fields, floor);
+    const LocalPrediction rest = fields.front().predict();
+    const double joint = rest.freedom * std::log(std::max(whole / rest.scale, 1.0));
+    const double odds = std::min(misfit.log_odds(value), joint / (companions + 1));
+    if (odds > found.log_odds) {
+      found = {.log_odds = odds, .misfit = std::move(misfit)};
+    }
+  }
+  return found;
+}
+
+bool FieldEvidence::is_near(std::size_t channel, std::span<const std::uint8_t> left_out) const {
+  const auto members = neighbourhoods_->members(channel);
+  if (choices_.empty()) {
+    return true;
+  }
+  const Precision& precision = priors_->precision(choices_.front().prior, neighbourhoods_->shape_of(channel));
+  Complex sum = 0.0;
+  for (std::size_t m = 1; m < kSize; ++m) {
+    const auto other = static_cast<std::size_t>(members[m]);
+    if (left_out[other] != 0) {
+      return false;
+    }
+    sum -= precision.matrix[m] * values_[other];
+  }
+  const Complex predicted = sum / precision.matrix[0];
+  return std::norm(values_[channel] - predicted) <= kNear * kNear * std::norm(predicted);
+}
+
+}  // namespace nearfield::health

@@ -1,0 +1,48 @@
+#pragma once
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "health/neighbourhoods.hpp"
+#include "nearfield/field_prediction.hpp"
+
+namespace nearfield::health {
+
+/// The inverse of the covariance of a set of microphones, for a field of power 1.
+struct Precision {
+  std::array<double, Neighbourhoods::kSize * Neighbourhoods::kSize> matrix{};  ///< [member][member]
+  double log_determinant = 0.0;
+};
+
+/// The priors of the field at one frequency among which the data choose (docs/health.md):
+///   - sources of any shape at 0.5, 1 and 2 times the standoff (field_prediction.hpp),
+///   - rings of wavenumbers, 8 % wide, from waves of 18 pitches to waves of 2.4 pitches: a mode or a wave of a plate,
+///   - noise alone, without a field,
+/// each of the first two with noise of 1e-5 and of 1e-3 of the field's power.
+class LocalPriors {
+ public:
+  static constexpr std::array kDistanceFactors = {0.5, 1.0, 2.0};
+  static constexpr std::array kNoises = {1e-5, 1e-3};
+  static constexpr std::size_t kRings = 6;
+  static constexpr std::size_t kFields = kDistanceFactors.size() + kRings;
+  static constexpr std::size_t kCount = kFields * kNoises.size() + 1;
+  /// Index of the prior without a field.
+  static constexpr std::size_t kNoiseAlone = kCount - 1;
+
+  /// `neighbourhoods` must outlive this.
+  LocalPriors(const Neighbourhoods& neighbourhoods, const ArrayGeometry& geometry, double wavenumber_rad_per_m,
+              double standoff_m);
+  /// Computed at its first use: one thread at a time.
+  const Precision& precision(std::size_t prior, std::size_t shape);
+
+ private:
+  [[nodiscard]] double covariance(std::size_t field, int rows, int columns);
+  [[nodiscard]] std::unique_ptr<Precision> compute(std::size_t prior, std::size_t shape);
+
+  const Neighbourhoods* neighbourhoods_;
+  ArrayGeometry geometry_;
+  std::vector<FieldCovariance> layers_;                 ///< [distance factor]
+  std::vector<std::unique_ptr<Precision>> precisions_;  ///< [prior][shape]; null: not yet
+};
+
+}  // namespace nearfield::health

@@ -1,0 +1,44 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "nearfield/geometry.hpp"
+
+namespace nearfield::health {
+
+/// Each microphone of a grid with its nearest others. Sets of the same shape share all matrices.
+class Neighbourhoods {
+ public:
+  /// Microphones of a set, the one in question included.
+  static constexpr std::size_t kSize = 21;
+  /// A member's place relative to the microphone in question.
+  struct Offset {
+    int rows = 0;
+    int columns = 0;
+    friend auto operator<=>(const Offset&, const Offset&) = default;
+  };
+  using Shape = std::array<Offset, kSize>;
+
+  /// Expects a grid of at least kSize microphones.
+  explicit Neighbourhoods(const ArrayGeometry& geometry);
+
+  /// The channels of a set: the microphone in question first, the others by distance.
+  [[nodiscard]] std::span<const int, kSize> members(std::size_t channel) const {
+    return std::span<const int, kSize>(members_.data() + channel * kSize, kSize);
+  }
+  /// Index of the set's shape in shapes().
+  [[nodiscard]] std::size_t shape_of(std::size_t channel) const { return shape_of_[channel]; }
+  [[nodiscard]] const std::vector<Shape>& shapes() const { return shapes_; }
+  /// The microphones in whose sets a channel is, itself included.
+  [[nodiscard]] const std::vector<int>& users(std::size_t channel) const { return users_[channel]; }
+
+ private:
+  std::vector<int> members_;           ///< [channel][member]
+  std::vector<std::size_t> shape_of_;  ///< [channel]
+  std::vector<Shape> shapes_;
+  std::vector<std::vector<int>> users_;  ///< [channel]
+};
+
+}  // namespace nearfield::health

@@ -1,4 +1,7 @@
 #pragma once
+#include <complex>
+#include <span>
+
 #include "processors/beamform/das_maps.hpp"
 #include "processors/beamform/history/decomposition.hpp"
 
@@ -20,6 +23,10 @@ class HistoryMaps {
   void enqueue_map(int first_slot, int held);
   /// In place of a map.
   void enqueue_nothing();
+  /// The slot's snapshot to the host, [frequency][channel].
+  void enqueue_snapshot_read(std::size_t slot, std::span<std::complex<float>> to) const {
+    device_.enqueue_read_from(snapshots_, slot * to.size(), to, das::kStage);
+  }
   [[nodiscard]] const ocl::Buffer<float>& published() const { return published_; }  ///< [frequency][pixel]
   /// After the norms of the beams have changed; waits.
   void use_norms(double weight_sum);
@@ -27,6 +34,7 @@ class HistoryMaps {
  private:
   void enqueue_modes(int first_slot, int held);
   void enqueue_clean(int first_slot, int held);
+  void enqueue_signals(int first_slot, int held);
   void make_clean(const ocl::Defines& defines);
   void make_modes();
   [[nodiscard]] std::size_t modes() const { return modes_of(plan_.settings); }
@@ -63,6 +71,10 @@ class HistoryMaps {
   ocl::Buffer<float> state_;
   ocl::Kernel remove_;
   ocl::Kernel find_;
+  // Of clean_sc without microphones' own noise:
+  ocl::Buffer<std::complex<float>> signals_;  ///< as columns_
+  ocl::Kernel make_signals_;
+  ocl::Arguments<2> signals_arguments_;
   ocl::Arguments<3> remove_arguments_;
   ocl::Arguments<3> find_arguments_;
 };

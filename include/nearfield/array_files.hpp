@@ -2,6 +2,7 @@
 #include <complex>
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,9 @@ struct Templates {
   std::vector<std::complex<float>> a;  ///< [frequency][template][channel], 1 at the array's centre
   std::vector<float> coherence;        ///< [frequency][template], the share of the power that one source makes
   std::vector<float> of_microphones;   ///< [frequency][template][channel], coherence of each with all of them
+  /// The channel that all templates refer to: their phase is 0 there, and their magnitude r_0/r; none where a file does
+  /// not say.
+  std::optional<int> reference_channel = {};
 
   [[nodiscard]] std::size_t count() const { return positions_m.size() / 3; }
 };

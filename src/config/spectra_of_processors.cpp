@@ -3,6 +3,7 @@
 #include <set>
 
 #include "config/config.hpp"
+#include "core/bin_shares.hpp"
 
 namespace nearfield {
 
@@ -14,17 +15,32 @@ BandsOfProcessor bands_of(const ProcessorSettings& processor) {
   return kind->bands(*processor.own);
 }
 
+std::vector<std::size_t> bins_of(const BandsOfProcessor& bands, const Band& band, const FrontEndSettings& front_end,
+                                 double sample_rate_hz) {
+  std::vector<std::size_t> bins;
+  if (bands.has_shares) {
+    for (const BinShare& one : bin_shares(band, front_end, sample_rate_hz)) {
+      bins.push_back(one.bin);
+    }
+    return bins;
+  }
+  const BinRange whole = bins_of(band, front_end, sample_rate_hz);
+  for (std::size_t bin = whole.first; bin < whole.end; ++bin) {
+    bins.push_back(bin);
+  }
+  return bins;
+}
+
 Settings settings_of(const Settings& settings, const ProcessorSettings& processor, double sample_rate_hz) {
   Settings own = settings_of(settings, processor);
   if (sample_rate_hz <= 0.0) {
     return own;
   }
   std::set<std::size_t> bins;
-  for (const Band& band : bands_of(processor).bands_hz) {
-    const BinRange of_band = bins_of(band, own.front_end, sample_rate_hz);
-    for (std::size_t bin = of_band.first; bin < of_band.end; ++bin) {
-      bins.insert(bin);
-    }
+  const BandsOfProcessor bands = bands_of(processor);
+  for (const Band& band : bands.bands_hz) {
+    const std::vector<std::size_t> of_band = bins_of(bands, band, own.front_end, sample_rate_hz);
+    bins.insert(of_band.begin(), of_band.end());
   }
   if (!bins.empty()) {
     own.front_end.bands_hz.clear();

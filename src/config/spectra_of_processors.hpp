@@ -8,6 +8,10 @@ namespace nearfield {
 /// or where its kind or its settings have no bands.
 BandsOfProcessor bands_of(const ProcessorSettings& processor);
 
+/// The bins of one of them, ascending.
+std::vector<std::size_t> bins_of(const BandsOfProcessor& bands, const Band& band, const FrontEndSettings& front_end,
+                                 double sample_rate_hz);
+
 /// settings_of(settings, processor), whose front end computes the bins of bands_of(processor), each once and ascending,
 /// where there are some at this sample rate.
 Settings settings_of(const Settings& settings, const ProcessorSettings& processor, double sample_rate_hz);

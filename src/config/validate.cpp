@@ -11,6 +11,7 @@
 #include "config/schema/front_end_kinds.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "config/spectra_of_processors.hpp"
+#include "core/bin_shares.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
 #include "nearfield/geometry.hpp"
@@ -85,7 +86,7 @@ void check_bands(const FrontEndSettings& front_end, double sample_rate_hz, Contr
   for (std::size_t i = 0; i < front_end.bands_hz.size(); ++i) {
     const Band& band = front_end.bands_hz[i];
     const BinRange bins = bins_of(band, front_end, sample_rate_hz);
-    spectra += bins.end - std::min(bins.first, bins.end);
+    spectra += bin_shares(band, front_end, sample_rate_hz).size();
     if (band.high_hz > sample_rate_hz / 2.0 || bins.first >= bins.end) {
       found.push_back(
           {"front_end.bands_hz", indexed(i),
@@ -343,8 +344,8 @@ void check_bands_of(const ProcessorSettings& processor, const Settings& settings
   const double bin_hz = sample_rate_hz / front_end.window_samples;
   std::size_t all_bins = 0;
   for (const Band& band : bands.bands_hz) {
-    const BinRange bins = bins_of(band, front_end, sample_rate_hz);
-    const std::size_t count = bins.end - std::min(bins.first, bins.end);
+    const std::size_t count = bins_of(bands, band, front_end, sample_rate_hz).size();
+    const double width = (band.high_hz - band.low_hz) / bin_hz;
     all_bins += count;
     if (band.high_hz > sample_rate_hz / 2.0 || count == 0) {
       found.push_back(
@@ -353,15 +354,13 @@ void check_bands_of(const ProcessorSettings& processor, const Settings& settings
                        "from low to below high, and high at most {} Hz, found [{:.6g}, {:.6g}]",
                        bin_hz, front_end.window_samples, sample_rate_hz, sample_rate_hz / 2.0, band.low_hz,
                        band.high_hz)});
-    } else if (count < bands.fewest_bins) {
+    } else if (width < bands.fewest_bins) {
       found.push_back(
           {key, "",
-           fmt::format(
-               "expected bands of at least {} bins: windows of {:.0f} samples or more for {:.6g} to {:.6g} Hz, "
-               "found {} bins of {} samples",
-               bands.fewest_bins,
-               std::ceil(static_cast<double>(bands.fewest_bins) * sample_rate_hz / (band.high_hz - band.low_hz)),
-               band.low_hz, band.high_hz, count, front_end.window_samples)});
+           fmt::format("expected bands of at least {} bins: windows of {:.0f} samples or more for {:.6g} to {:.6g} Hz, "
+                       "found {:.3g} bins of {} samples",
+                       bands.fewest_bins, std::ceil(bands.fewest_bins * sample_rate_hz / (band.high_hz - band.low_hz)),
+                       band.low_hz, band.high_hz, width, front_end.window_samples)});
     }
   }
   if (all_bins > kMostSpectra) {

@@ -179,6 +179,8 @@ class Engine {
   [[nodiscard]] std::uint32_t late() const;
   /// Before products() of a window that becomes a frame: where that lies.
   virtual void stamp(std::size_t processor, std::size_t window, const FrameStamp& stamp) = 0;
+  /// Of a window with a stamp, as Processor::publish_last(): of the last frame of a run.
+  virtual void publish_last(std::size_t processor, std::size_t window) = 0;
   /// Of a window with a stamp, as Processor::missing_bit_times(): 0 where products are of their own window alone.
   [[nodiscard]] virtual std::uint64_t missing_bit_times(std::size_t processor, std::size_t window) const = 0;
   /// Of one of the windows computed last, or of those that a late processor was begun on, where has_products() held;

@@ -39,6 +39,9 @@ class OpenclEngine : public Engine {
   void stamp(std::size_t processor, std::size_t window, const FrameStamp& stamp) override {
     runs_.at(processor).processor->stamp(window - runs_[processor].absent, stamp);
   }
+  void publish_last(std::size_t processor, std::size_t window) override {
+    runs_.at(processor).processor->publish_last(window - runs_[processor].absent);
+  }
   [[nodiscard]] std::uint64_t missing_bit_times(std::size_t processor, std::size_t window) const override {
     return runs_.at(processor).processor->missing_bit_times(window - runs_[processor].absent);
   }

@@ -308,6 +308,9 @@ void describe_templates(Facts& facts, const std::filesystem::path& path) {
     places_m.push_back({templates.positions_m[i], templates.positions_m[i + 1], templates.positions_m[i + 2]});
   }
   facts.add("templates", "{} places, {} microphones each", templates.count(), channels);
+  facts.add("reference", "{}",
+            templates.reference_channel ? fmt::format("microphone {}", *templates.reference_channel)
+                                        : "of each template its own, which the file does not name");
   if (!places_m.empty()) {
     facts.add("places", "{}", text_of_extent(places_m));
   }

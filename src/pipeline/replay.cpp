@@ -297,7 +297,7 @@ ReplayResult replay_range(std::vector<ReplayPart>& parts, const FrameRange& rang
     // What is found in a window holds from an interval later: behind its batch, which one window always is.
     const std::uint64_t within =
         watch.masks() ? std::max<std::uint64_t>(watch.interval_samples() / hop, 1) : PartReplay::kAnyBatch;
-    PartReplay(first, masks, within).compute(range.first, *range.end, sink, options.stop);
+    PartReplay(first, masks, within).compute(range.first, *range.end, sink, options.stop, true);
   }
   if (result.frames < result.frames_asked) {
     return result;

@@ -174,7 +174,9 @@ void PartReplay::warm_up(std::uint64_t first, const std::function<bool()>& stop)
   }
 }
 
-void PartReplay::compute(std::uint64_t first, std::uint64_t end, FrameSink& sink, const std::function<bool()>& stop) {
+void PartReplay::compute(std::uint64_t first, std::uint64_t end, FrameSink& sink, const std::function<bool()>& stop,
+                         bool are_last) {
+  end_ = are_last ? std::optional(end) : std::nullopt;
   warm_up(first, stop);
   try {
     run(first, end, sink, stop);
@@ -238,6 +240,15 @@ void PartReplay::require_valid(int non_finite, std::uint64_t index) const {
   }
 }
 
+bool PartReplay::is_last(std::size_t processor, std::uint64_t frame) const {
+  const std::uint64_t first_hop = recording_.info().first_hop;
+  std::uint64_t next = frame + 1;
+  while (end_ && next < *end_ && !engine_.is_due(processor, first_hop + next)) {
+    ++next;
+  }
+  return end_ && next >= *end_;
+}
+
 /// The products that are due of a window, one frame a processor. `frame` is stamped but for its place. Returns the
 /// flags of all of them.
 std::uint32_t PartReplay::write(std::size_t window, Frame& frame, FrameSink& sink) {
@@ -256,6 +267,9 @@ std::uint32_t PartReplay::write(std::size_t window, Frame& frame, FrameSink& sin
                   {.sequence = frame.sequence,
                    .first_bit_time = frame.first_bit_time,
                    .missing_bit_times = frame.missing_bit_times});
+    if (is_last(p, frame.sequence)) {
+      engine_.publish_last(p, window);
+    }
     frame.products = engine_.products(p, window);
     frame.missing_bit_times = std::max(frame.missing_bit_times, engine_.missing_bit_times(p, window));
     frame.valid_microphones = engine_.valid_microphones(p, window);

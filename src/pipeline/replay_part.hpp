@@ -65,8 +65,9 @@ class PartReplay {
   /// batch is computed while the frames of the one before are written; frames, and what is thrown and after which of
   /// them, are the same as with one batch in flight. Ends early, between two batches, once `stop` is true, which may be
   /// empty. Throws DataError when more than a tenth of the microphones of a frame are
-  /// not finite.
-  void compute(std::uint64_t first, std::uint64_t end, FrameSink& sink, const std::function<bool()>& stop);
+  /// not finite. Where they are the last ones of all, each processor's last frame has what its windows up to there say.
+  void compute(std::uint64_t first, std::uint64_t end, FrameSink& sink, const std::function<bool()>& stop,
+               bool are_last = false);
 
  private:
   /// A batch in flight.
@@ -85,6 +86,7 @@ class PartReplay {
   void write_batch(FrameSink& sink);
   void require_valid(int non_finite, std::uint64_t index) const;
   void drop_begun();
+  [[nodiscard]] bool is_last(std::size_t processor, std::uint64_t frame) const;
   std::uint32_t write(std::size_t window, Frame& frame, FrameSink& sink);
   void look(std::uint64_t first, std::span<const WindowStatus> statuses, FrameSink& sink);
 
@@ -97,6 +99,7 @@ class PartReplay {
   std::uint64_t hop_;
   std::size_t batch_;
   std::deque<Begun> begun_;
+  std::optional<std::uint64_t> end_;   ///< behind the last frame of all, once that is known
   std::optional<std::uint64_t> next_;  ///< frame behind the one that was computed last
   std::vector<std::complex<float>> spectra_;
 };

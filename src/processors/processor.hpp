@@ -94,6 +94,9 @@ class Processor {
   /// Of a window with a stamp: where its products are made of other windows than its own, too, the most bit-times that
   /// lack from any of them.
   [[nodiscard]] virtual std::uint64_t missing_bit_times(std::size_t /*window*/) const { return 0; }
+  /// Between stamp() and products() of the last window of a run: what is made of several windows and comes later than
+  /// the last of these is made up to this one.
+  virtual void publish_last(std::size_t /*window*/) {}
   /// After Device::wait(): [product] of a window; they hold until the next call or the next enqueue().
   virtual Products products(std::size_t window) = 0;
   /// After Device::wait(), [window][kStatusWords] of a processor that takes the status; empty of one that leaves it.
@@ -148,6 +151,7 @@ class Processor {
   /// As nearfield::Processor's, between add() and the first products() of a window.
   virtual void stamp(std::size_t /*window*/, const FrameStamp& /*stamp*/) {}
   /// Likewise.
+  virtual void publish_last(std::size_t /*window*/) {}
   [[nodiscard]] virtual std::uint64_t missing_bit_times(std::size_t /*window*/) const { return 0; }
   /// Of one of the windows since clear(); they hold until the next call.
   virtual Products products(std::size_t window) = 0;

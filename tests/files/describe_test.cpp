@@ -135,7 +135,8 @@ TEST(Describe, Templates) {
                          .positions_m = {-0.1, 0.0, -0.4, 0.3, 0.2, -0.5},
                          .a = std::vector<std::complex<float>>(2 * 2 * 15, {0.0F, 2.0F}),
                          .coherence = {1.0F, 0.95F, 0.5F, 0.99F},
-                         .of_microphones = std::vector<float>(2 * 2 * 15, 1.0F)};
+                         .of_microphones = std::vector<float>(2 * 2 * 15, 1.0F),
+                         .reference_channel = 3};
   std::fill_n(templates.a.begin(), 15, 1.0F);
   for (std::size_t first = 0; first < templates.a.size(); first += 15) {
     templates.a[first + 7] = 0.0F;
@@ -149,6 +150,7 @@ TEST(Describe, Templates) {
             "aperture      80 mm x 30 mm (x x y, centre to centre)\n"
             "standoff      30 mm\n"
             "templates     2 places, 15 microphones each\n"
+            "reference     microphone 3\n"
             "places        -0.1 to 0.3 m in x, 0 to 0.2 m in y, -0.5 to -0.4 m in z\n"
             "frequencies   500, 1000 Hz (2)\n"
             "norm          0.9661 to 1.932, rms over microphones, of 1 at the array's centre\n"

@@ -115,8 +115,6 @@ std::vector<Eigen::Vector3d> directions(int count) {
   return found;
 }
 
-constexpr int kHighestDegree = 5;
-
 /// h_n of the second kind, for waves that go out with e^{+jwt}.
 Complex hankel(int n, double x) {
   return {std::sph_bessel(static_cast<unsigned>(n), x), -std::sph_neumann(static_cast<unsigned>(n), x)};
@@ -130,11 +128,11 @@ Complex hankel_slope(int n, double x) {
 /// p = -j rho c sum A_nm h_n(kr) / h_n'(ka) Y_nm.
 class RadiatingSphere {
  public:
-  RadiatingSphere(double radius_m, double k, const MediumSettings& medium, unsigned seed)
-      : radius_m_(radius_m), k_(k), medium_(medium) {
+  RadiatingSphere(double radius_m, double k, const MediumSettings& medium, unsigned seed, int highest_degree = 5)
+      : radius_m_(radius_m), k_(k), medium_(medium), highest_degree_(highest_degree) {
     std::mt19937 generator(seed);
     std::normal_distribution<double> normal;
-    for (int n = 0; n <= kHighestDegree; ++n) {
+    for (int n = 0; n <= highest_degree_; ++n) {
       for (int m = -n; m <= n; ++m) {
         const double re = normal(generator);
         amplitudes_.push_back(std::exp(-0.35 * n) * Complex(re, normal(generator)));
@@ -157,7 +155,7 @@ class RadiatingSphere {
     const double phi = std::atan2(direction.y(), direction.x());
     Complex total;
     std::size_t i = 0;
-    for (int n = 0; n <= kHighestDegree; ++n) {
+    for (int n = 0; n <= highest_degree_; ++n) {
       const Complex of_degree = radial(n);
       for (int m = -n; m <= n; ++m) {
         const auto order = static_cast<unsigned>(std::abs(m));
@@ -170,6 +168,7 @@ class RadiatingSphere {
   double radius_m_;
   double k_;
   MediumSettings medium_;
+  int highest_degree_;
   std::vector<Complex> amplitudes_;
 };
 
@@ -186,11 +185,19 @@ struct SphereResult {
   double ratio = 0.0;  ///< expected over true error
 };
 
+/// A sphere, with the places round its middle.
+struct SphereSizes {
+  double radius_m = 0.10;
+  double microphones_m = 0.13;
+  double sources_m = 0.06;
+  int microphones = 400;
+  int sources = 450;
+  int highest_degree = 5;
+};
+
 /// Microphones and pixels within these angles of the axis towards z.
-SphereResult image_sphere(double frequency_hz, double snr_db, double microphones_to_rad, double pixels_to_rad) {
-  constexpr double kRadius_m = 0.10;
-  constexpr double kMicrophones_m = 0.13;
-  constexpr double kSources_m = 0.06;
+SphereResult image_sphere(double frequency_hz, double snr_db, double microphones_to_rad, double pixels_to_rad,
+                          const SphereSizes& sizes = {}) {
   const auto within = [](const std::vector<Eigen::Vector3d>& all, double most_rad, double radius_m) {
     std::vector<Eigen::Vector3d> kept;
     for (const Eigen::Vector3d& one : all) {
@@ -200,11 +207,12 @@ SphereResult image_sphere(double frequency_hz, double snr_db, double microphones
     }
     return kept;
   };
-  const std::vector<Eigen::Vector3d> microphones = within(directions(400), microphones_to_rad, kMicrophones_m);
+  const std::vector<Eigen::Vector3d> microphones =
+      within(directions(sizes.microphones), microphones_to_rad, sizes.microphones_m);
   const std::vector<Eigen::Vector3d> normals = within(directions(600), pixels_to_rad, 1.0);
   std::vector<Eigen::Vector3d> pixels;
   for (const Eigen::Vector3d& normal : normals) {
-    pixels.push_back(kRadius_m * normal);
+    pixels.push_back(sizes.radius_m * normal);
   }
   PnahPlan plan;
   plan.holography.imager = ImagerKind::kOperators;
@@ -214,11 +222,11 @@ SphereResult image_sphere(double frequency_hz, double snr_db, double microphones
   plan.geometry = irregular(microphones);
   plan.surface = std::make_shared<const ImageSurface>(points_of(pixels, normals));
   plan.sources = std::make_shared<const OperatorSources>(
-      OperatorSources{.places_m = within(directions(450), std::numbers::pi, kSources_m)});
+      OperatorSources{.places_m = within(directions(sizes.sources), std::numbers::pi, sizes.sources_m)});
   constexpr int kDraws = 4;
   SphereResult result;
   for (unsigned draw = 0; draw < kDraws; ++draw) {
-    const RadiatingSphere sphere(kRadius_m, plan.wavenumber(0), plan.medium, 100 + draw);
+    const RadiatingSphere sphere(sizes.radius_m, plan.wavenumber(0), plan.medium, 100 + draw, sizes.highest_degree);
     std::vector<Complex> field;
     std::vector<Complex> truth;
     for (const Eigen::Vector3d& place : microphones) {
@@ -254,6 +262,25 @@ TEST_P(EverySphere, IsImagedAllRoundAndFromACap) {
     EXPECT_LE(round.ratio, 3.0);
     EXPECT_GE(cap.ratio, 0.7);
     EXPECT_LE(cap.ratio, 3.0);
+  }
+}
+
+// Modes that are 60 dB and more below the others are what this sphere is known by: where they were left out, as with a
+// tolerance of 1e-6, the error was 15 and 16 %. A script with all modes and the noise that is most probable had 2.4 and
+// 8.1 % of the same kind of field; draws of four differ by a tenth.
+TEST(OperatorsAtAnyPlaces, ResolveAllThatTheDataHold) {
+  const SphereSizes sizes{.radius_m = 0.097,
+                          .microphones_m = 0.137,
+                          .sources_m = 0.0582,
+                          .microphones = 485,
+                          .sources = 700,
+                          .highest_degree = 7};
+  for (const auto& [snr_db, most] : {std::pair(60.0, 0.024), std::pair(40.0, 0.089)}) {
+    const SphereResult found = image_sphere(500.0, snr_db, std::numbers::pi, std::numbers::pi, sizes);
+    std::printf("%.0f dB: error %.2f %%, expected over true %.2f\n", snr_db, 100.0 * found.error, found.ratio);
+    EXPECT_LE(found.error, most);
+    EXPECT_GE(found.ratio, 0.7);
+    EXPECT_LE(found.ratio, 3.0);
   }
 }
 

@@ -112,13 +112,54 @@ TEST(PrincipalField, NamesAMicrophoneThatMoved) {
   EXPECT_THAT(doubts_about(templates)[0], HasSubstr("template 0 at (0, 0, -1) m: coherence 0.500 at 8000.0 Hz"));
 }
 
-TEST(CentreMicrophone, IsTheNearestGoodOne) {
+TEST(ReferenceMicrophone, IsTheNearestGoodOneOfAllFields) {
   const ArrayGeometry geometry = {.rows = 3, .columns = 5, .pitch_x_m = 0.02, .pitch_y_m = 0.03};
-  std::vector<double> coherence(15, 1.0);
-  EXPECT_EQ(centre_microphone(geometry, coherence), 7U);
-  coherence[7] = 0.5;
-  EXPECT_EQ(centre_microphone(geometry, coherence), 6U);
-  EXPECT_EQ(centre_microphone(geometry, std::vector<double>(15, 0.0)), 7U);
+  const PrincipalField good{.field = {}, .coherence = 1.0, .of_microphones = std::vector<double>(15, 1.0)};
+  std::vector<PrincipalField> fields(3, good);
+  EXPECT_EQ(reference_microphone(geometry, fields), 7);
+  fields[1].of_microphones[7] = 0.5;
+  EXPECT_EQ(reference_microphone(geometry, fields), 6);
+  fields[2].of_microphones.assign(15, 0.0);
+  EXPECT_EQ(reference_microphone(geometry, fields), 6);
+  fields[1].coherence = 0.5;  // a field that is left out says nothing
+  EXPECT_EQ(reference_microphone(geometry, fields), 7);
+}
+
+// 4 x 4 microphones, of which the four in the middle are equally near to the centre; at one place the first of these is
+// below the least coherence. A reflection makes levels differ between them by 3 dB.
+TEST(Templates, ReferToOneMicrophone) {
+  const test::TemporaryFolder folder;
+  std::mt19937 generator(5);
+  std::vector<std::filesystem::path> inputs;
+  for (int place = 0; place < 2; ++place) {
+    std::vector<std::complex<float>> spectra;
+    for (int frame = 0; frame < 60; ++frame) {
+      const Complex source = normal_pair(generator);
+      for (int m = 0; m < 16; ++m) {
+        const double noise = place == 1 && m == 5 ? 1.0 : 0.001;
+        const double gain = m == 5 ? std::numbers::sqrt2 : 1.0;
+        spectra.emplace_back(std::complex<float>(gain * source + noise * normal_pair(generator)));
+      }
+    }
+    inputs.emplace_back(folder / (std::to_string(place) + ".h5"));
+    write_spectra(inputs.back(),
+                  {.measurement = {.geometry = {.rows = 4, .columns = 4, .pitch_x_m = 0.02, .pitch_y_m = 0.02},
+                                   .standoff_m = 0.05},
+                   .frames = 60,
+                   .frequencies_hz = {1000.0},
+                   .spectra = spectra});
+  }
+  TemplateOptions options;
+  options.inputs = inputs;
+  options.positions_m = {{0.0, 0.0, -0.95}, {0.001, 0.0, -0.95}};
+  const Templates templates = make_templates(options);
+  ASSERT_EQ(templates.reference_channel, 6);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_NEAR(std::abs(Complex(templates.a[i * 16 + 6])), 1.0, 2e-4) << "both at the same microphone";
+    EXPECT_NEAR(std::abs(Complex(templates.a[i * 16 + 10])), 1.0, 1e-2);
+  }
+  write_templates(folder / "t.h5", templates);
+  EXPECT_EQ(read_templates(folder / "t.h5").reference_channel, 6);
 }
 
 TEST(TemplatesFile, KeepsWhatItIsGiven) {
@@ -135,6 +176,7 @@ TEST(TemplatesFile, KeepsWhatItIsGiven) {
   }
   write_templates(folder / "t.h5", templates);
   const Templates read = read_templates(folder / "t.h5");
+  EXPECT_EQ(read.reference_channel, std::nullopt) << "as files before it had none";
   EXPECT_EQ(read.frequencies_hz, templates.frequencies_hz);
   EXPECT_EQ(read.positions_m, templates.positions_m);
   EXPECT_EQ(read.a, templates.a);

@@ -33,13 +33,33 @@ std::vector<double> bins_of_bands(const std::vector<double>& centres_hz) {
   return settings_of(Settings(), processor, 46875.0).front_end.frequencies_hz;
 }
 
-// Edges are 1000 Hz times 10^((n -+ 1/2)/10): 891.25 to 1122.0 Hz holds bins 20 to 24 of 45.776 Hz, 1412.5 to 1778.3 Hz
-// bins 31 to 38. A hann window's noise bandwidth is 1.5 bins.
+// IEC 61260-1:2014, 5.2 to 5.5: of base ten, exact mid-band frequencies are 1000 Hz times 10^(n/10) and edges these
+// times 10^(-+1/20), so that bands touch; nominal frequencies name them.
+TEST(BeamformBands, AreThoseOfTheStandard) {
+  BeamformSettings own;
+  own.third_octave_hz = {25,  31.5, 40,   50,   63,   80,   100,  125,  160,  200,  250,  315,   400,   500,   630,
+                         800, 1000, 1250, 1600, 2000, 2500, 3150, 4000, 5000, 6300, 8000, 10000, 12500, 16000, 20000};
+  const std::vector<Band> bands = own.bands_hz();
+  ASSERT_EQ(bands.size(), 30U);
+  for (int i = 0; i < 30; ++i) {
+    const Band& band = bands[static_cast<std::size_t>(i)];
+    EXPECT_NEAR(std::sqrt(band.low_hz * band.high_hz) / (1000.0 * std::pow(10.0, (i - 16) / 10.0)), 1.0, 1e-12);
+    EXPECT_NEAR(band.high_hz / band.low_hz, std::pow(10.0, 0.1), 1e-12);
+    EXPECT_NEAR(i == 0 ? 1.0 : band.low_hz / bands[static_cast<std::size_t>(i) - 1].high_hz, 1.0, 1e-12);
+  }
+  EXPECT_NEAR(bands[16].low_hz, 891.2509, 1e-4);
+  EXPECT_NEAR(bands[16].high_hz, 1122.0185, 1e-4);
+}
+
+// Edges are 1000 Hz times 10^((n -+ 1/2)/10): 891.25 to 1122.0 Hz are 19.469 to 24.511 bins of 45.776 Hz, 1412.5 to
+// 1778.3 Hz 30.857 to 38.847 bins. A hann window's noise bandwidth is 1.5 bins.
 TEST(BeamformBands, AreSumsOfTheMapsOfTheirBins) {
   const std::vector<double> frequencies_hz = bins_of_bands({1000.0, 1600.0});
-  ASSERT_EQ(frequencies_hz.size(), 5U + 8U);
-  EXPECT_NEAR(frequencies_hz[0], 20 * 46875.0 / 1024.0, 1e-6);
-  EXPECT_NEAR(frequencies_hz[5], 31 * 46875.0 / 1024.0, 1e-6);
+  ASSERT_EQ(frequencies_hz.size(), 7U + 9U);
+  EXPECT_NEAR(frequencies_hz[0], 19 * 46875.0 / 1024.0, 1e-6);
+  EXPECT_NEAR(frequencies_hz[7], 31 * 46875.0 / 1024.0, 1e-6);
+  const double low = 891.250938 / (46875.0 / 1024.0);
+  const double high = 1122.018454 / (46875.0 / 1024.0);
   for (const Method method : {Method::kDas, Method::kCapon}) {
     Beamformer lines = mapping(frequencies_hz);
     lines.own.method = method;
@@ -51,8 +71,8 @@ TEST(BeamformBands, AreSumsOfTheMapsOfTheirBins) {
     test::DeviceMapper device(bands);
     const ResultHeader header = header_of(bands.places());
     ASSERT_EQ(header.products.size(), 2U);
-    EXPECT_EQ(header.products[1].name, "bands");
-    EXPECT_EQ(header.products[1].axes.front(), "band");
+    EXPECT_EQ(header.products[0].name, "bands");
+    EXPECT_EQ(header.products[0].axes.front(), "band");
     EXPECT_EQ(header.axis("frequency"), nullptr);
     EXPECT_EQ(flaw_of(header), "");
     const std::size_t pixels = bands.places().pixels();
@@ -69,8 +89,9 @@ TEST(BeamformBands, AreSumsOfTheMapsOfTheirBins) {
       EXPECT_LE(difference_of(found, expected), 1e-4);
       for (std::size_t pixel = 0; pixel < pixels; ++pixel) {
         double sum = 0.0;
-        for (std::size_t f = 0; f < 5; ++f) {
-          sum += static_cast<double>(maps[f * pixels + pixel]) / 1.5;
+        for (std::size_t f = 0; f < 7; ++f) {
+          const double share = f == 0 ? 19.5 - low : f == 6 ? high - 24.5 : 1.0;
+          sum += share * static_cast<double>(maps[f * pixels + pixel]) / 1.5;
         }
         EXPECT_NEAR(static_cast<double>(expected[pixel]) / sum, 1.0, 1e-6);
       }
@@ -87,15 +108,15 @@ TEST(BeamformBands, OfTheFrontEndComeBesideMaps) {
   plan.frequencies_hz = {44 * bin_hz};
   const ResultHeader header = header_of(BeamformPlan(plan));
   ASSERT_EQ(header.products.size(), 3U);
-  EXPECT_EQ(header.products[1].name, "map");
+  EXPECT_EQ(header.products[0].name, "map");
   EXPECT_EQ(header.axis("frequency")->values, std::vector<double>({44 * bin_hz}));
   EXPECT_EQ(header.axis("band")->values, std::vector<double>({19.5 * bin_hz, 22.5 * bin_hz}));
   const auto reference = processor_entry("beamform").make_reference(plan);
   (void)reference->add(test::busy_field(beamformer, 3U));
   const Products products = reference->products(0);
   const std::size_t pixels = beamformer.places().pixels();
+  EXPECT_EQ(products[0].size(), pixels * sizeof(float));
   EXPECT_EQ(products[1].size(), pixels * sizeof(float));
-  EXPECT_EQ(products[2].size(), pixels * sizeof(float));
 }
 
 TEST(BeamformBands, NeedAllTheirBins) {

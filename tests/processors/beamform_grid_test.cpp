@@ -192,12 +192,14 @@ TEST(FarGrid, WhatCannotBeIsRefusedBeforeAnythingIsAllocated) {
   expect_refusal({"steering.model=measured"},
                  "processors.far.steering.file: expected a file of templates with model: measured");
   expect_refusal({"method=least"}, "processors.far.method: expected");
+  expect_refusal({"grid.x_m=[0.5,-0.25]"}, "the first not above the last: [-0.25, 0.5], the same two the other way");
   EXPECT_EQ(message_of({"method=capon"}), "");
   expect_refusal({"method=capon", "average.kind=linear"},
                  "processors.far.average.kind: expected none with method: capon, whose maps are of the last "
                  "average.snapshots, found linear");
-  expect_refusal({"method=clean_sc", "diagonal_removal=true"},
-                 "processors.far.diagonal_removal: expected false with method: clean_sc");
+  expect_refusal({"method=capon", "diagonal_removal=true"},
+                 "processors.far.diagonal_removal: expected false with method: capon");
+  EXPECT_EQ(message_of({"method=clean_sc", "diagonal_removal=true"}), "");
   expect_refusal({"method=music", "sources=7", "average.snapshots=8"},
                  "processors.far.average.snapshots: expected at least 9, two more than sources, with method: music, "
                  "found 8");

@@ -114,7 +114,7 @@ TEST(HeldLosses, AreInTheFramesThatHoldTheWindow) {
         device->stamp(window, stamp);
         reference->stamp(window, stamp);
         const auto has_sound = [](const Products& products) {
-          const auto values = values_of<float>(products.back());
+          const auto values = values_of<float>(products.front());
           return std::any_of(values.begin(), values.end(), [](float value) { return value > 0.0F; });
         };
         const bool is_held = has_sound(device->products(window));

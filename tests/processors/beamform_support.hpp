@@ -78,16 +78,28 @@ class Mapper {
   virtual Products map(const std::vector<Complex>& spectra) = 0;
   virtual void use(const MicrophoneMask& mask) = 0;
   virtual void forget() = 0;
+  /// The products of the last window, as the last one of a run.
+  virtual Products publish_last() = 0;
   [[nodiscard]] virtual std::uint32_t flags() const = 0;
 
-  /// The last product, complex.
+  [[nodiscard]] virtual ResultHeader header() const = 0;
+  /// The last product that is no figure.
+  std::span<const std::byte> last(const std::vector<Complex>& spectra) {
+    const Products products = map(spectra);
+    std::size_t last = products.size() - 1;
+    while (header().products[last].form == Product::Form::kFigure) {
+      --last;
+    }
+    return products[last];
+  }
+  /// The same, complex.
   std::vector<std::complex<float>> beams(const std::vector<Complex>& spectra) {
-    const auto values = values_of<std::complex<float>>(map(spectra).back());
+    const auto values = values_of<std::complex<float>>(last(spectra));
     return {values.begin(), values.end()};
   }
-  /// The last product, of an average.
+  /// The same, of an average.
   std::vector<float> powers(const std::vector<Complex>& spectra) {
-    const auto values = values_of<float>(map(spectra).back());
+    const auto values = values_of<float>(last(spectra));
     return {values.begin(), values.end()};
   }
 };
@@ -103,6 +115,11 @@ class ReferenceMapper : public Mapper {
   }
   void use(const MicrophoneMask& mask) override { processor_->use(mask); }
   void forget() override { processor_->forget(); }
+  Products publish_last() override {
+    processor_->publish_last(0);
+    return processor_->products(0);
+  }
+  [[nodiscard]] ResultHeader header() const override { return processor_->header(); }
   [[nodiscard]] std::uint32_t flags() const override { return flags_; }
 
  private:
@@ -123,6 +140,11 @@ class DeviceMapper : public Mapper {
   }
   void use(const MicrophoneMask& mask) override { processor_->use(mask); }
   void forget() override { processor_->forget(); }
+  Products publish_last() override {
+    processor_->publish_last(0);
+    return processor_->products(0);
+  }
+  [[nodiscard]] ResultHeader header() const override { return processor_->header(); }
   [[nodiscard]] std::uint32_t flags() const override { return processor_->host_status()[0]; }
   [[nodiscard]] std::string description() const { return processor_->description(); }
 

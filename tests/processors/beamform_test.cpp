@@ -293,7 +293,7 @@ TEST_P(BeamformBatches, AreAsOneWindowAfterTheOther) {
     for (std::size_t window = 0; window < 3; ++window) {
       const auto first = field.begin() + static_cast<std::ptrdiff_t>(window * 96);
       const auto expected = one_by_one.powers({first, first + 96});
-      const auto found = values_of<float>(batched->products(window).back());
+      const auto found = values_of<float>(batched->products(window).front());
       EXPECT_EQ(std::vector<float>(found.begin(), found.end()), expected) << round << ", " << window;
     }
   }

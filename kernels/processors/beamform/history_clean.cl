@@ -6,14 +6,19 @@
 // until the largest is larger than three steps before, is STOP times the first or less, or is none. Powers are compared
 // as they are published, with `levels`.
 //
+// Without microphones' own noise the beams of signals stand in place of those of snapshots: combinations of these whose
+// matrix of cross-spectra is C less the noise (own_noise.hpp), so many that `held` of the others is their number.
+//
 //   columns, levels, published  as in history.cl
+//   vectors      float2 [frequency][signal, SNAPSHOTS][SNAPSHOTS], a signal's part of each snapshot, the oldest first
+//   signals      float2 [signal][frequency][PIXEL_STRIDE], as columns
 //   left         float  [frequency][PIXEL_STRIDE], b
 //   best_values, best_indices   [frequency][GROUPS]
 //   rests        float2 [frequency][SNAPSHOTS][SNAPSHOTS], W
 //   last         float2 [frequency][SNAPSHOTS], y
 //   state        float  [frequency][STATE]: b_i, 1 where it has ended, the first power, those of the last three steps
 //
-// Launches, an iteration: clean_remove: (GROUP * GROUPS, FREQUENCIES). clean_find: (GROUP, FREQUENCIES). `step` counts
+// Launches: clean_signals: (PIXEL_STRIDE, FREQUENCIES, signals), GROUP items a group. An iteration: clean_remove: (GROUP * GROUPS, FREQUENCIES). clean_find: (GROUP, FREQUENCIES). `step` counts
 //   iterations from 0; GROUP items a group, a pixel an item, GROUPS = PIXEL_STRIDE / GROUP.
 
 //! needs common/best.cl
@@ -45,6 +50,22 @@
 #define STATE 8
 
 DEFINE_BEST_OF_GROUP(GROUP)
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void clean_signals(__global const float2* restrict columns,
+                                                                               __global const float2* restrict vectors,
+                                                                               __global float2* restrict signals,
+                                                                               const int first_slot, const int held) {
+  const int pixel = get_global_id(0);
+  const int f = get_global_id(1);
+  const int signal = get_global_id(2);
+  vectors += ((size_t)f * SNAPSHOTS + signal) * SNAPSHOTS;
+  float2 sum = (float2)(0.0f, 0.0f);
+  for (int t = 0; t < held; ++t) {
+    const int slot = (first_slot + t) % SLOTS;
+    sum += complex_multiply(vectors[t], columns[((size_t)slot * FREQUENCIES + f) * PIXEL_STRIDE + pixel]);
+  }
+  signals[((size_t)signal * FREQUENCIES + f) * PIXEL_STRIDE + pixel] = sum;
+}
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void clean_remove(
     __global const float2* restrict columns, __global const float* restrict levels,

@@ -1,10 +1,11 @@
-// Mean squares of bands: the maps of their bins, summed and over the noise bandwidth of the window in bins
-// (docs/quantities.md); maps of single frequencies are bands of one bin with the weight 1.
+// Mean squares of bands: the sums of the maps of their bins, each times the share of it that lies inside the band, over
+// the noise bandwidth of the window in bins (docs/quantities.md); maps of single frequencies are bands of one bin with
+// the weight 1.
 //
 //   maps     float [frequency][pixel], Pa^2
 //   ends     int   [PUBLISHED + 1], where the bins of each begin and end
 //   bins     int   [ends[PUBLISHED]], indices of frequencies
-//   weights  float [PUBLISHED]
+//   weights  float [ends[PUBLISHED]], likewise
 //   sums     float [PUBLISHED][pixel], Pa^2
 //
 // Launch: (PIXELS rounded up to the group, PUBLISHED).
@@ -23,7 +24,7 @@ __kernel void beamform_publish(__global const float* restrict maps, __global con
   }
   float sum = 0.0f;
   for (int i = ends[band]; i < ends[band + 1]; ++i) {
-    sum += maps[(size_t)bins[i] * PIXELS + pixel];
+    sum += weights[i] * maps[(size_t)bins[i] * PIXELS + pixel];
   }
-  sums[(size_t)band * PIXELS + pixel] = weights[band] * sum;
+  sums[(size_t)band * PIXELS + pixel] = sum;
 }

@@ -95,11 +95,13 @@ void run(const TemplatesArguments& arguments) {
   const auto left_out = std::count_if(templates.coherence.begin(), templates.coherence.end(), [](float coherence) {
     return !(static_cast<double>(coherence) >= kLeastTemplateCoherence);
   });
-  fmt::print("{}: {} template{} of {} microphones at {} frequenc{}, {} of {} left out, least coherence {:.4f}\n",
-             arguments.output, templates.count(), templates.count() == 1 ? "" : "s",
-             templates.measurement.geometry.channels(), templates.frequencies_hz.size(),
-             templates.frequencies_hz.size() == 1 ? "y" : "ies", left_out, templates.coherence.size(),
-             *std::min_element(templates.coherence.begin(), templates.coherence.end()));
+  fmt::print(
+      "{}: {} template{} of {} microphones at {} frequenc{}, {} of {} left out, least coherence {:.4f}, "
+      "reference microphone {}\n",
+      arguments.output, templates.count(), templates.count() == 1 ? "" : "s", templates.measurement.geometry.channels(),
+      templates.frequencies_hz.size(), templates.frequencies_hz.size() == 1 ? "y" : "ies", left_out,
+      templates.coherence.size(), *std::min_element(templates.coherence.begin(), templates.coherence.end()),
+      templates.reference_channel.value());
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ struct Settings;
 struct BandsOfProcessor {
   std::string_view key;  ///< of its settings, which messages name
   std::vector<Band> bands_hz;
-  std::size_t fewest_bins = 1;  ///< in each band
+  double fewest_bins = 0.0;  ///< that each band is wide, at least
+  bool has_shares = false;   ///< of bins at its edges; else whole bins, in the middle of which a band is
 };
 
 /// What a processor works on.

@@ -11,6 +11,7 @@ namespace nearfield {
 namespace {
 
 constexpr std::size_t kCoordinates = 3;
+constexpr const char* kReferenceChannel = "reference_channel";
 
 void require_sound(const h5::InputFile& file, const Templates& templates) {
   const std::vector<double>& frequencies_hz = templates.frequencies_hz;
@@ -81,6 +82,9 @@ void write_templates(const std::filesystem::path& path, const Templates& templat
         {at_frequencies, at_templates});
   write("/microphone_coherence", {frequencies, templates.count(), channels}, templates.of_microphones, "1",
         "coherence of the microphone", {at_frequencies, at_templates, at_channels});
+  if (templates.reference_channel) {
+    file.write_attribute("/templates", kReferenceChannel, std::int64_t{*templates.reference_channel});
+  }
   file.finish();
 }
 
@@ -100,6 +104,10 @@ Templates read_templates(const std::filesystem::path& path) {
     templates.of_microphones =
         file.values<float>("/microphone_coherence",
                            {{"frequencies", frequencies}, {"templates", templates.count()}, {"channels", channels}});
+  }
+  if (file.has_attribute("/templates", kReferenceChannel)) {
+    templates.reference_channel = static_cast<int>(
+        file.integer_attribute("/templates", kReferenceChannel, 0, static_cast<std::int64_t>(channels) - 1));
   }
   require_sound(file, templates);
   return templates;

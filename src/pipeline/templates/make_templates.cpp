@@ -94,21 +94,39 @@ void require_same(const Templates& templates, const CalibrationFrames& frames, c
   }
 }
 
-/// Adds the template of one place at frequency `f`.
-void add_template(Templates& templates, const PlaceOfSource& place, PrincipalField found) {
+/// Adds the template of one place at a frequency. Where the reference microphone was silent it is left out.
+void add_template(Templates& templates, const std::array<double, 3>& place_m, const PrincipalField& found) {
   const ArrayGeometry& geometry = templates.measurement.geometry;
-  const std::size_t centre = centre_microphone(geometry, found.of_microphones);
+  const int reference = templates.reference_channel.value();
   const double standoff_m = templates.measurement.standoff_m;
-  const double r_0 = distance_m(place.position_m, 0.0, 0.0, standoff_m);
-  const MicrophonePosition at_it = geometry.position_m(static_cast<int>(centre));
-  const double r = distance_m(place.position_m, at_it.x_m, at_it.y_m, standoff_m + at_it.z_m);
-  const Complex at_centre = found.field[centre];
+  const double r_0 = distance_m(place_m, 0.0, 0.0, standoff_m);
+  const MicrophonePosition at_it = geometry.position_m(reference);
+  const double r = distance_m(place_m, at_it.x_m, at_it.y_m, standoff_m + at_it.z_m);
+  const Complex there = found.field[static_cast<std::size_t>(reference)];
   for (const Complex& value : found.field) {
-    templates.a.emplace_back(std::complex<float>(value / at_centre * (r_0 / r)));
+    templates.a.emplace_back(std::complex<float>(value / there * (r_0 / r)));
   }
-  templates.coherence.push_back(static_cast<float>(found.coherence));
+  templates.coherence.push_back(there == 0.0 ? 0.0F : static_cast<float>(found.coherence));
   for (const double coherence : found.of_microphones) {
     templates.of_microphones.push_back(static_cast<float>(coherence));
+  }
+}
+
+/// Of one place's recordings, at each frequency. The beamformer's pressures have their calibration, and so must these.
+void add_fields(const Settings& settings, const CalibrationFrames& frames, std::vector<PrincipalField>& fields) {
+  ArraySettings array = settings.array;
+  array.geometry = frames.plan.settings.array.geometry;
+  const std::vector<std::complex<float>> gains =
+      calibration_gains(array, frames.frequencies_hz, array_files_on_disk().get());
+  for (std::size_t f = 0; f < frames.frequencies_hz.size(); ++f) {
+    std::vector<std::vector<Complex>> snapshots = frames.measured[f];
+    for (std::vector<Complex>& snapshot : snapshots) {
+      for (std::size_t m = 0; !gains.empty() && m < snapshot.size(); ++m) {
+        const Complex gain(gains[f * snapshot.size() + m]);
+        snapshot[m] *= std::isfinite(gain.real()) && std::isfinite(gain.imag()) ? gain : 0.0;
+      }
+    }
+    fields.push_back(principal_field(snapshots));
   }
 }
 
@@ -198,27 +216,30 @@ PrincipalField principal_field(std::span<const std::vector<Complex>> snapshots) 
   return principal_field_of_whole(whole);
 }
 
-std::size_t centre_microphone(const ArrayGeometry& geometry, const std::vector<double>& coherence) {
-  const bool has_good =
-      std::any_of(coherence.begin(), coherence.end(), [](double value) { return value >= kLeastTemplateCoherence; });
-  std::size_t nearest = 0;
-  double least = std::numeric_limits<double>::infinity();
+int reference_microphone(const ArrayGeometry& geometry, std::span<const PrincipalField> fields) {
+  int best = 0;
+  std::ptrdiff_t fewest = std::numeric_limits<std::ptrdiff_t>::max();
+  double least_m = std::numeric_limits<double>::infinity();
   for (int channel = 0; channel < geometry.channels(); ++channel) {
     const MicrophonePosition at = geometry.position_m(channel);
-    const double r = std::hypot(at.x_m, at.y_m, at.z_m);
-    const bool is_good = coherence[static_cast<std::size_t>(channel)] >= kLeastTemplateCoherence;
-    if ((is_good || !has_good) && r < least) {
-      nearest = static_cast<std::size_t>(channel);
-      least = r;
+    const double r_m = std::hypot(at.x_m, at.y_m, at.z_m);
+    const std::ptrdiff_t doubtful = std::count_if(fields.begin(), fields.end(), [&](const PrincipalField& field) {
+      return field.coherence >= kLeastTemplateCoherence &&
+             !(field.of_microphones[static_cast<std::size_t>(channel)] >= kLeastTemplateCoherence);
+    });
+    if (doubtful < fewest || (doubtful == fewest && r_m < least_m)) {
+      best = channel;
+      fewest = doubtful;
+      least_m = r_m;
     }
   }
-  return nearest;
+  return best;
 }
 
 Templates make_templates(const TemplateOptions& options) {
   const std::vector<PlaceOfSource> places = places_of(options);
   Templates templates;
-  std::vector<Templates> of_places;  // each of one place, [frequency] then
+  std::vector<PrincipalField> fields;  // [place][frequency]
   for (const PlaceOfSource& place : places) {
     const CalibrationFrames frames = read_calibration_frames({.inputs = place.inputs,
                                                               .settings = options.settings,
@@ -230,38 +251,19 @@ Templates make_templates(const TemplateOptions& options) {
         options.warn(fmt::format("{}: {}", place.inputs.front().string(), remark));
       }
     }
-    Templates& of_place = of_places.emplace_back();
-    of_place.measurement = {.geometry = frames.plan.settings.array.geometry,
-                            .standoff_m = frames.plan.settings.holography.standoff_m};
-    of_place.frequencies_hz = frames.frequencies_hz;
-    require_same(of_places.front(), frames, place.inputs.front(), options.inputs.front());
-    // The beamformer's pressures have their calibration, and so must the templates.
-    ArraySettings array = options.settings.array;
-    array.geometry = of_place.measurement.geometry;
-    const std::vector<std::complex<float>> gains =
-        calibration_gains(array, frames.frequencies_hz, array_files_on_disk().get());
-    for (std::size_t f = 0; f < frames.frequencies_hz.size(); ++f) {
-      std::vector<std::vector<Complex>> snapshots = frames.measured[f];
-      for (std::vector<Complex>& snapshot : snapshots) {
-        for (std::size_t m = 0; !gains.empty() && m < snapshot.size(); ++m) {
-          const Complex gain(gains[f * snapshot.size() + m]);
-          snapshot[m] *= std::isfinite(gain.real()) && std::isfinite(gain.imag()) ? gain : 0.0;
-        }
-      }
-      add_template(of_place, place, principal_field(snapshots));
+    if (fields.empty()) {
+      templates.measurement = {.geometry = frames.plan.settings.array.geometry,
+                               .standoff_m = frames.plan.settings.holography.standoff_m};
+      templates.frequencies_hz = frames.frequencies_hz;
     }
+    require_same(templates, frames, place.inputs.front(), options.inputs.front());
+    add_fields(options.settings, frames, fields);
     templates.positions_m.insert(templates.positions_m.end(), place.position_m.begin(), place.position_m.end());
   }
-  templates.measurement = of_places.front().measurement;
-  templates.frequencies_hz = of_places.front().frequencies_hz;
-  const auto channels = static_cast<std::ptrdiff_t>(templates.measurement.geometry.channels());
+  templates.reference_channel = reference_microphone(templates.measurement.geometry, fields);
   for (std::size_t f = 0; f < templates.frequencies_hz.size(); ++f) {
-    const auto at = static_cast<std::ptrdiff_t>(f);
-    for (const Templates& one : of_places) {
-      templates.a.insert(templates.a.end(), one.a.begin() + at * channels, one.a.begin() + (at + 1) * channels);
-      templates.coherence.push_back(one.coherence[f]);
-      templates.of_microphones.insert(templates.of_microphones.end(), one.of_microphones.begin() + at * channels,
-                                      one.of_microphones.begin() + (at + 1) * channels);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      add_template(templates, places[i].position_m, fields[i * templates.frequencies_hz.size() + f]);
     }
   }
   return templates;

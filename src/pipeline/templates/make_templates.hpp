@@ -23,9 +23,9 @@ struct PrincipalField {
 /// `snapshots` [snapshot][channel], at least one. By iteration, without forming the matrix.
 PrincipalField principal_field(std::span<const std::vector<std::complex<double>>> snapshots);
 
-/// The microphone nearest to the array's centre, the first of equal ones, of those with a coherence of at least
-/// kLeastTemplateCoherence [channel]; of all where none has.
-std::size_t centre_microphone(const ArrayGeometry& geometry, const std::vector<double>& coherence);
+/// The channel that all templates refer to: of the microphones that are below kLeastTemplateCoherence in the fewest of
+/// the fields that are not, the nearest to the array's centre, and the first of equally near ones.
+int reference_microphone(const ArrayGeometry& geometry, std::span<const PrincipalField> fields);
 
 struct TemplateOptions {
   std::vector<std::filesystem::path> inputs;       ///< recordings of one source, one a place
@@ -37,8 +37,9 @@ struct TemplateOptions {
 };
 
 /// Templates of recordings of a source at known places: at each frequency the principal eigenvector of the windows'
-/// cross-spectra, with phase 0 at the microphone nearest to the array's centre, and the magnitude r_0/r there, r_0
-/// being the place's distance from the array's centre and r its distance from that microphone. Windows do not overlap
+/// cross-spectra, with phase 0 at one reference microphone of all of them, and the magnitude r_0/r there, r_0 being the
+/// place's distance from the array's centre and r its distance from that microphone. A template is left out, by a
+/// coherence of 0, where this microphone was silent. Windows do not overlap
 /// and are those of calibrate(); the settings' calibration is applied where there is one. Throws what calibrate()
 /// throws, and UsageError where there is not one place for each recording.
 Templates make_templates(const TemplateOptions& options);

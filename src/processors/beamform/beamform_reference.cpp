@@ -101,7 +101,7 @@ class Beamform : public Processor {
       diagonal_source += std::norm(weights_of_[i]) * std::norm(steering_[i]);
     }
     value.power = 0.5 * std::norm(value.beam);
-    if (plan_.settings.diagonal_removal) {
+    if (plan_.settings.removes_diagonal()) {
       const double s = std::norm(of_source);
       value.power = s / (s - diagonal_source) * (value.power - 0.5 * diagonal);
     }

@@ -39,7 +39,7 @@ struct Sizes {
         y(*of_plan.y.transform()),
         planes(static_cast<int>(plan.grid.axes[0].values.size())),
         frequencies(static_cast<int>(plan.frequencies())),
-        fields(plan.settings.diagonal_removal ? 2 : 1) {}
+        fields(plan.settings.removes_diagonal() ? 2 : 1) {}
   /// Transfer functions of a plane: of each frequency, and of the diagonals.
   [[nodiscard]] int transfers() const { return frequencies + fields - 1; }
 

@@ -69,7 +69,7 @@ ocl::Defines shared_defines(const BeamformPlan& plan, const ocl::DeviceInfo& dev
           {"PLANE_WAVE", plan.is_plane_wave ? "1" : "0"},
           {"REFERENCE", literal(reference_m)},
           {"HAS_REFERENCE", reference_m > 0.0 ? "1" : "0"},
-          {"REMOVAL", plan.settings.diagonal_removal ? "1" : "0"},
+          {"REMOVAL", plan.settings.removes_diagonal() ? "1" : "0"},
           {"FEWEST_MICROPHONES", std::to_string(kFewestMicrophones)},
           {"NEAREST", literal(kNearest_m)}};
 }
@@ -86,7 +86,7 @@ Sums::Sums(const ocl::Device& device, const BeamformPlan& plan, std::size_t part
     : parts(part_count),
       sums(device.allocate<std::complex<float>>(parts * windows_at_once(plan) * plan.frequencies() * pixel_stride(plan),
                                                 kStage)),
-      diagonals(device.allocate<float>(plan.settings.diagonal_removal ? sums.size() : 1, kStage)) {}
+      diagonals(device.allocate<float>(plan.settings.removes_diagonal() ? sums.size() : 1, kStage)) {}
 
 bool is_regular(const BeamformPlan& plan) {
   constexpr double kSame_m = 1e-9;

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -39,6 +40,8 @@ class LossesOfHistory {
   /// The next window, in the order of HistorySchedule.
   void add(const Step& step, std::uint64_t missing_bit_times);
   [[nodiscard]] std::uint64_t published() const { return published_; }
+  /// Of a map of the last snapshots.
+  [[nodiscard]] std::uint64_t held() const { return held_.empty() ? 0 : *std::max_element(held_.begin(), held_.end()); }
   /// The history begins anew; what is published stays.
   void drop_snapshots();
   void forget();
@@ -76,6 +79,11 @@ class StampedLosses {
   /// Of what is published with a window that has a stamp.
   [[nodiscard]] std::uint64_t missing_bit_times(std::size_t window) const {
     return window < of_windows_.size() ? of_windows_[window] : 0;
+  }
+  /// Of the last window, which publishes what is held.
+  void publish_held(std::size_t window) {
+    settle(window + 1);
+    of_windows_[window] = held_.held();
   }
   /// What is held, after all windows so far.
   Held& held() {

@@ -52,6 +52,7 @@ Templates cut(Templates templates, const BeamformPlan& plan, const std::vector<i
   }
   templates.a = std::move(chosen);
   templates.of_microphones.clear();
+  templates.reference_channel.reset();  // it may be none of these
   return templates;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <limits>
 
 #include "nearfield/error.hpp"
 #include "processors/beamform/measured_steering.hpp"
@@ -191,16 +192,16 @@ BeamformPlan::BeamformPlan(const ProcessorPlan& plan)
 
 PublishedMaps::PublishedMaps(const BeamformPlan& plan) {
   for (std::size_t f = 0; f < plan.lines; ++f) {
-    bins.push_back({f});
-    weights.push_back(1.0);
+    sums.push_back({{.frequency = f, .weight = 1.0}});
     lowest_hz.push_back(plan.frequencies_hz[f]);
   }
-  for (const std::vector<std::size_t>& band : plan.bands.bins) {
-    bins.push_back(band);
-    weights.push_back(2.0 * plan.bands.weight);  // maps are mean squares already
-    lowest_hz.push_back(plan.frequencies_hz[*std::min_element(band.begin(), band.end(), [&](auto one, auto other) {
-      return plan.frequencies_hz[one] < plan.frequencies_hz[other];
-    })]);
+  for (const std::vector<BandBin>& band : plan.bands.bands) {
+    sums.push_back(band);  // maps are mean squares already
+    double lowest = std::numeric_limits<double>::infinity();
+    for (const BandBin& bin : band) {
+      lowest = std::min(lowest, plan.frequencies_hz[bin.frequency]);
+    }
+    lowest_hz.push_back(lowest);
   }
 }
 
@@ -241,14 +242,6 @@ ResultHeader header_of(const BeamformPlan& plan) {
   if (!plan.sectors.empty()) {
     header.axes.push_back(axis_of_sectors(plan));
   }
-  if (plan.has_powers()) {
-    header.products.push_back({.name = "effective_snapshots",
-                               .quantity = "effective number of independent snapshots",
-                               .unit = "1",
-                               .form = Product::Form::kFigure,
-                               .type = ElementType::kFloat32,
-                               .axes = {first_axis}});
-  }
   if (plan.lines > 0) {
     add_maps(plan, {.map = "map", .focus = "focus_m", .sectors = "sectors"}, "frequency", header);
   }
@@ -259,6 +252,14 @@ ResultHeader header_of(const BeamformPlan& plan) {
     }
     add_maps(plan, names, "band", header);
   }
+  if (plan.has_powers()) {
+    header.products.push_back({.name = "effective_snapshots",
+                               .quantity = "effective number of independent snapshots",
+                               .unit = "1",
+                               .form = Product::Form::kFigure,
+                               .type = ElementType::kFloat32,
+                               .axes = {first_axis}});
+  }
   far_field::add_places(plan.array.geometry, header);
   return header;
 }
@@ -266,9 +267,6 @@ ResultHeader header_of(const BeamformPlan& plan) {
 template <class Value>
 std::vector<std::span<const std::byte>> products_of(const BeamformPlan& plan, const PublishedValues<Value>& values) {
   std::vector<std::span<const std::byte>> products;
-  if (plan.has_powers()) {
-    products.push_back(std::as_bytes(values.effective.first(plan.lines > 0 ? plan.lines : plan.bands_hz.size())));
-  }
   const auto add = [&](std::size_t first, std::size_t count) {
     if (count == 0) {
       return;
@@ -285,6 +283,9 @@ std::vector<std::span<const std::byte>> products_of(const BeamformPlan& plan, co
   };
   add(0, plan.lines);
   add(plan.lines, plan.bands_hz.size());
+  if (plan.has_powers()) {
+    products.push_back(std::as_bytes(values.effective.first(plan.lines > 0 ? plan.lines : plan.bands_hz.size())));
+  }
   return products;
 }
 

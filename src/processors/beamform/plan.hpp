@@ -69,10 +69,9 @@ struct BeamformPlan {
 /// Of maps as they are published: those of single frequencies, then those of bands, each a weighted sum of maps.
 struct PublishedMaps {
   explicit PublishedMaps(const BeamformPlan& plan);
-  [[nodiscard]] std::size_t size() const { return bins.size(); }
-  std::vector<std::vector<std::size_t>> bins;  ///< [map], indices of the plan's frequencies
-  std::vector<double> weights;                 ///< [map]
-  std::vector<double> lowest_hz;               ///< [map], of its bins
+  [[nodiscard]] std::size_t size() const { return sums.size(); }
+  std::vector<std::vector<BandBin>> sums;  ///< [map], of the plan's frequencies
+  std::vector<double> lowest_hz;           ///< [map], of its bins
 };
 
 /// The longer side of what the microphones span that are not masked, x or y, in m.

@@ -121,7 +121,7 @@ double das_power(const BeamformPlan& plan, const std::vector<std::size_t>& chann
     diagonal += std::norm(h[i]) * std::norm(source[i]);
     diagonal_source += std::norm(h[i]) * std::norm(at[i]);
   }
-  if (!plan.settings.diagonal_removal) {
+  if (!plan.settings.removes_diagonal()) {
     return std::norm(beam);
   }
   const double s = std::norm(of_itself);
@@ -157,18 +157,27 @@ void Published<Value>::append(const std::vector<Value>& maps, float effective) {
     for (std::size_t pixel = 0; pixel < plan_->pixels(); ++pixel) {
       if constexpr (std::is_same_v<Value, float>) {
         double sum = 0.0;
-        for (const std::size_t f : published_.bins[map]) {
-          sum += static_cast<double>(maps[f * plan_->pixels() + pixel]);
+        for (const BandBin& bin : published_.sums[map]) {
+          sum += bin.weight * static_cast<double>(maps[bin.frequency * plan_->pixels() + pixel]);
         }
-        sums.push_back(static_cast<float>(published_.weights[map] * sum));
+        sums.push_back(static_cast<float>(sum));
       } else {
-        sums.push_back(maps[published_.bins[map].front() * plan_->pixels() + pixel]);
+        sums.push_back(maps[published_.sums[map].front().frequency * plan_->pixels() + pixel]);
       }
     }
     append_map(sums, published_.lowest_hz[map]);
     effective_.push_back(effective);
   }
   append_sectors(maps);
+}
+
+template <class Value>
+void Published<Value>::drop_last() {
+  const std::size_t maps = published_.size();
+  maps_.resize(maps_.size() - maps * plan_->map_pixels());
+  focus_m_.resize(plan_->has_focus() ? maps_.size() : 0);
+  sectors_.resize(sectors_.size() - maps * plan_->sector_values());
+  effective_.resize(effective_.size() - maps);
 }
 
 template <class Value>
@@ -216,12 +225,13 @@ void Published<Value>::append_sectors(const std::vector<Value>& maps) {
     for (std::size_t plane = 0; plane < plan_->planes(); ++plane) {
       for (std::size_t sector = 0; sector < plan_->sectors.size(); ++sector) {
         double sum = 0.0;
-        for (const std::size_t f : published_.bins[map]) {
+        for (const BandBin& bin : published_.sums[map]) {
+          const std::size_t f = bin.frequency;
           const Value* const first = maps.data() + f * plan_->pixels() + plane * plan_->plane_pixels();
           const double answer = answers_[(f * plan_->planes() + plane) * plan_->sectors.size() + sector];
-          sum += sector_power(first, plan_->sectors[sector]) / answer;
+          sum += bin.weight * sector_power(first, plan_->sectors[sector]) / answer;
         }
-        sectors_.push_back(static_cast<float>(published_.weights[map] * sum));
+        sectors_.push_back(static_cast<float>(sum));
       }
     }
   }

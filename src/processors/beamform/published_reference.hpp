@@ -18,6 +18,8 @@ class Published {
   void clear();
   /// Of the next window, maps [frequency][pixel], worth so many independent snapshots.
   void append(const std::vector<Value>& maps, float effective);
+  /// Takes the last window back.
+  void drop_last();
   std::vector<std::span<const std::byte>> products(std::size_t window) const;
 
  private:

@@ -9,16 +9,28 @@ constexpr std::size_t kPublisherGroup = 64;
 
 std::vector<std::int32_t> ends_of(const PublishedMaps& published) {
   std::vector<std::int32_t> ends = {0};
-  for (const std::vector<std::size_t>& bins : published.bins) {
-    ends.push_back(ends.back() + static_cast<std::int32_t>(bins.size()));
+  for (const std::vector<BandBin>& sum : published.sums) {
+    ends.push_back(ends.back() + static_cast<std::int32_t>(sum.size()));
   }
   return ends;
 }
 
 std::vector<std::int32_t> bins_of(const PublishedMaps& published) {
   std::vector<std::int32_t> all;
-  for (const std::vector<std::size_t>& bins : published.bins) {
-    all.insert(all.end(), bins.begin(), bins.end());
+  for (const std::vector<BandBin>& sum : published.sums) {
+    for (const BandBin& bin : sum) {
+      all.push_back(static_cast<std::int32_t>(bin.frequency));
+    }
+  }
+  return all;
+}
+
+std::vector<float> weights_of_bins(const PublishedMaps& published) {
+  std::vector<float> all;
+  for (const std::vector<BandBin>& sum : published.sums) {
+    for (const BandBin& bin : sum) {
+      all.push_back(static_cast<float>(bin.weight));
+    }
   }
   return all;
 }
@@ -31,7 +43,7 @@ Publisher::BandSums::BandSums(const ocl::Device& device, const PublishedMaps& pu
       values_(values),
       ends_(device.upload<std::int32_t>(ends_of(published), kStage)),
       bins_(device.upload<std::int32_t>(bins_of(published), kStage)),
-      weights_(device.upload<float>(std::vector<float>(published.weights.begin(), published.weights.end()), kStage)),
+      weights_(device.upload<float>(weights_of_bins(published), kStage)),
       sums_(device.allocate<float>(maps_ * values_, kStage)),
       kernel_(device.build(kStage, "processors/beamform/publish.cl", {{"PIXELS", std::to_string(values_)}})
                   .kernel("beamform_publish")) {

@@ -74,8 +74,10 @@ void BeamformSettings::describe(schema::Section& section) {
                                       {Method::kOrthogonal, "the strongest sources, each at its pixel"},
                                       {Method::kCleanSc, "sources one by one, with what is coherent with each"}}),
               "how it maps; all but das map the last snapshots together");
-  section.add("diagonal_removal", diagonal_removal, schema::boolean(),
-              "leave out each microphone's own power, with its noise; of das, with an average only");
+  section.add(
+      "diagonal_removal", diagonal_removal, schema::boolean(),
+      "leave out each microphone's own power, with its noise (das, with an average), or its noise, which is found "
+      "(functional, clean_sc)");
   section.add(
       "path", path_choice,
       schema::choice<PathChoice>(
@@ -90,8 +92,9 @@ void BeamformSettings::describe(schema::Section& section) {
                              {Focus::kMax, "the largest value over the planes, and the distance where it lies"}}),
       "which of the planes of grid (distance_m, radius_m) maps show");
   section.add("sectors", sectors, sector_list(), "parts of the grid whose sources' mean squares are summed");
-  section.add("functional_exponent", functional_exponent, schema::number({"a number", 1.0, 100.0}),
-              "of functional: the larger, the narrower sources are");
+  section.add(
+      "functional_exponent", functional_exponent, schema::number({"a number", 1.0, 100.0}),
+      "of functional: the larger, the narrower sources are, and the lower where gains, phases or places are wrong");
   section.add("loading", loading, schema::number({"a number", 0.0, 100.0, "", true}),
               "of capon: noise that is added to each microphone, over their mean power");
   section.add("sources", sources, schema::integer(1, 32, "sources"),
@@ -137,9 +140,12 @@ void BeamformSettings::check_method(const std::string& path, const IsSettled& is
         {path + "steering.model", "",
          fmt::format("expected monopole or plane_wave {}, found measured, which das alone has", of_method)});
   }
-  if (diagonal_removal && is_settled(path + "diagonal_removal")) {
+  const bool may_remove = method == Method::kFunctional || method == Method::kCleanSc;
+  if (diagonal_removal && !may_remove && is_settled(path + "diagonal_removal")) {
     found.push_back({path + "diagonal_removal", "",
-                     fmt::format("expected false {}, which has no diagonal to remove, found true", of_method)});
+                     fmt::format("expected false {}, as das, functional and clean_sc alone can leave out the "
+                                 "microphones' own noise, found true",
+                                 of_method)});
   }
   if (average.snapshots < sources + 2 && is_settled(path + "average.snapshots") && is_settled(path + "sources")) {
     found.push_back({path + "average.snapshots", "",
@@ -325,7 +331,8 @@ ProcessorKind beamform_kind() {
           .bands = [](const KindSettings& own) -> BandsOfProcessor {
             return {.key = "bands.third_octave",
                     .bands_hz = dynamic_cast<const BeamformSettings&>(own).bands_hz(),
-                    .fewest_bins = 3};
+                    .fewest_bins = 3.0,
+                    .has_shares = true};
           }};
 }
 

@@ -68,10 +68,13 @@ class BeamformSettings : public KindSettings {
   far_field::SteeringSettings steering;
   Method method = Method::kDas;
   bool diagonal_removal = false;
+  /// Delay and sum leaves out the diagonal; methods of several snapshots what they find of microphones' own noise.
+  [[nodiscard]] bool removes_diagonal() const { return diagonal_removal && method == Method::kDas; }
+  [[nodiscard]] bool removes_own_noise() const { return diagonal_removal && method != Method::kDas; }
   PathChoice path_choice = PathChoice::kAuto;
   AverageSettings average;
   std::vector<double> third_octave_hz = {};  ///< centres of bands that are mapped in place of single frequencies
-  double functional_exponent = 16.0;
+  double functional_exponent = 8.0;
   double loading = 0.01;
   int sources = 3;
   CleanSettings clean;

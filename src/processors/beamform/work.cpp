@@ -13,7 +13,7 @@ WorkSizes::WorkSizes(const BeamformSettings& settings, std::size_t channels, std
       microphones(static_cast<double>(channels)),
       frequencies(static_cast<double>(frequency_count)),
       windows(window_count),
-      fields(settings.diagonal_removal ? 2.0 : 1.0) {}
+      fields(settings.removes_diagonal() ? 2.0 : 1.0) {}
 
 StageWork direct_work(const WorkSizes& sizes) {
   constexpr double kOfDistance = 12.0;

@@ -62,6 +62,7 @@ class OnSubset : public Processor {
   }
   [[nodiscard]] std::span<const int> subset() const override { return channels_; }
   void stamp(std::size_t window, const FrameStamp& stamp) override { processor_->stamp(window, stamp); }
+  void publish_last(std::size_t window) override { processor_->publish_last(window); }
   [[nodiscard]] std::uint64_t missing_bit_times(std::size_t window) const override {
     return processor_->missing_bit_times(window);
   }
@@ -121,6 +122,7 @@ class OnSubset : public Processor {
     return outcome;
   }
   void stamp(std::size_t window, const FrameStamp& stamp) override { processor_->stamp(window, stamp); }
+  void publish_last(std::size_t window) override { processor_->publish_last(window); }
   [[nodiscard]] std::uint64_t missing_bit_times(std::size_t window) const override {
     return processor_->missing_bit_times(window);
   }

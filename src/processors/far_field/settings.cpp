@@ -13,6 +13,13 @@
 #include "config/schema/subset.hpp"
 
 namespace nearfield::far_field {
+
+std::string expected_pair(const std::string& text, const std::vector<double>& found) {
+  return found.size() == 2 && found[0] > found[1]
+             ? fmt::format("{}: [{}, {}], the same two the other way round", text, found[1], found[0])
+             : text;
+}
+
 namespace {
 
 using schema::choice;
@@ -28,10 +35,12 @@ constexpr int kMostCount = static_cast<int>(kMostPixels);
 
 /// Two numbers, the first not above the second.
 Form<std::vector<double>> ends(const Range& range) {
+  const std::string text =
+      fmt::format("[first, last], {} {}, the first not above the last", schema::in_words(range), range.unit);
   auto form = schema::where(
       schema::numbers(range),
       [](const std::vector<double>& values) { return values.size() == 2 && values[0] <= values[1]; },
-      fmt::format("[first, last], {} {}, the first not above the last", schema::in_words(range), range.unit));
+      [text](const std::vector<double>& values) { return expected_pair(text, values); });
   form.facts.type = "pair of numbers";
   return form;
 }

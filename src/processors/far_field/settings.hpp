@@ -82,6 +82,9 @@ bool is_full_circle(const GridSettings& grid);
 /// Roughly the pixels, those of a file judged by its size.
 double estimated_pixels(const GridSettings& grid);
 
+/// What a pair is expected to be, which names the reversal where that is all that is wrong.
+std::string expected_pair(const std::string& text, const std::vector<double>& found);
+
 /// The cadence of the processor whose section is at `path`, such as "processors.far.".
 int every_hops_of(const Settings& settings, const std::string& path);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "config/schema/front_end_kinds.hpp"
+#include "core/bin_shares.hpp"
 
 namespace nearfield {
 namespace {
@@ -34,15 +35,14 @@ BandPlan plan_bands(const FrontEndSettings& front_end, Quantity quantity, double
   plan.frequencies_hz = front_end.frequencies_hz;
   plan.lines = front_end.frequencies_hz.size();
   plan.sums_squares = quantity != Quantity::kActiveIntensity;
-  plan.weight = (plan.sums_squares ? 0.5 : 1.0) / noise_bandwidth_bins(front_end.window);
   const bool on_bins = schema::front_end_kind(front_end.kind).is_on_bins(front_end);
   for (const Band& band : front_end.bands_hz) {
-    std::vector<std::size_t> bins;
-    const BinRange range = bins_of(band, front_end, sample_rate_hz);
-    for (std::size_t bin = range.first; bin < range.end; ++bin) {
-      bins.push_back(index_of(bin, sample_rate_hz / front_end.window_samples, on_bins, plan.frequencies_hz));
+    std::vector<BandBin>& bins = plan.bands.emplace_back();
+    for (const BinShare& one : bin_shares(band, front_end, sample_rate_hz)) {
+      const double bin_hz = sample_rate_hz / front_end.window_samples;
+      bins.push_back({.frequency = index_of(one.bin, bin_hz, on_bins, plan.frequencies_hz),
+                      .weight = one.share / noise_bandwidth_bins(front_end.window)});
     }
-    plan.bins.push_back(std::move(bins));
   }
   return plan;
 }
@@ -53,17 +53,17 @@ void sum_bands(const BandPlan& plan, std::span<const std::complex<float>> images
   std::vector<double> sums(pixels);
   bands.clear();
   for (std::size_t first = 0; first + frequencies * pixels <= images.size(); first += frequencies * pixels) {
-    for (const std::vector<std::size_t>& bins : plan.bins) {
+    for (const std::vector<BandBin>& bins : plan.bands) {
       std::fill(sums.begin(), sums.end(), 0.0);
-      for (const std::size_t bin : bins) {
-        const auto image = images.subspan(first + bin * pixels, pixels);
+      for (const BandBin& bin : bins) {
+        const auto image = images.subspan(first + bin.frequency * pixels, pixels);
         for (std::size_t i = 0; i < pixels; ++i) {
           const std::complex<double> value(image[i]);
-          sums[i] += plan.sums_squares ? std::norm(value) : value.real();
+          sums[i] += bin.weight * (plan.sums_squares ? 0.5 * std::norm(value) : value.real());
         }
       }
       std::transform(sums.begin(), sums.end(), std::back_inserter(bands),
-                     [&](double sum) { return static_cast<float>(plan.weight * sum); });
+                     [](double sum) { return static_cast<float>(sum); });
     }
   }
 }

@@ -7,13 +7,18 @@
 
 namespace nearfield {
 
+/// A spectrum that a band's mean square has a part of.
+struct BandBin {
+  std::size_t frequency = 0;  ///< index of the plan's frequencies
+  double weight = 1.0;        ///< of its mean square: the bin's share over the noise bandwidth in bins
+};
+
 /// Which spectra an engine computes, and what the images of bands are made of (docs/quantities.md).
 struct BandPlan {
-  std::vector<double> frequencies_hz;          ///< the requested lines, then bins of bands that are none
-  std::size_t lines = 0;                       ///< the first of them
-  std::vector<std::vector<std::size_t>> bins;  ///< [band], indices of frequencies_hz
-  double weight = 1.0;  ///< of a bin: 1 / noise bandwidth in bins, halved where squares of peak amplitudes are summed
-  bool sums_squares = true;  ///< else the images are powers already
+  std::vector<double> frequencies_hz;       ///< the requested lines, then bins of bands that are none
+  std::size_t lines = 0;                    ///< the first of them
+  std::vector<std::vector<BandBin>> bands;  ///< [band]
+  bool sums_squares = true;                 ///< else the images are powers already
 };
 
 BandPlan plan_bands(const FrontEndSettings& front_end, Quantity quantity, double sample_rate_hz);

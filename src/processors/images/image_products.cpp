@@ -41,7 +41,7 @@ ImageProducts::ImageProducts(ImagesHeader header, const HolographySettings& holo
 
 /// Without the frequencies that only bands need.
 std::span<const std::complex<float>> ImageProducts::lines_of(std::span<const std::complex<float>> computed) {
-  if (bands_.bins.empty()) {
+  if (bands_.bands.empty()) {
     return computed;
   }
   const std::size_t line_values = header_.frequencies_hz.size() * header_.pixels();

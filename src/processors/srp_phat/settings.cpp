@@ -27,7 +27,9 @@ schema::Form<std::vector<double>> band() {
   auto form = schema::where(
       schema::numbers({"a frequency", 0.0, kHighest_hz, "Hz", true}),
       [](const std::vector<double>& values) { return values.size() == 2 && values[0] <= values[1]; },
-      "[low, high], two frequencies > 0 Hz, the first not above the second");
+      [](const std::vector<double>& values) {
+        return far_field::expected_pair("[low, high], two frequencies > 0 Hz, the first not above the second", values);
+      });
   form.facts.type = "pair of numbers";
   return form;
 }
@@ -36,7 +38,10 @@ schema::Form<std::vector<int>> frames() {
   auto form = schema::where(
       schema::integers(1, kMostFrames),
       [](const std::vector<int>& values) { return values.size() == 2 && values[0] <= values[1]; },
-      "[n, m]: n of m frames, the first not above the second");
+      [](const std::vector<int>& values) {
+        return far_field::expected_pair("[n, m]: n of m frames, the first not above the second",
+                                        {values.begin(), values.end()});
+      });
   form.facts.type = "pair of integers";
   return form;
 }

@@ -41,7 +41,10 @@ class History : public Processor {
         das_(device_, plan_of_beams(plan_), das::pixel_stride(plan_)),
         maps_(device_, plan_, das_),
         products_row_(device_.allocate_host<std::complex<float>>(batch() * maps_.row_values(), das::kStage)),
+        snapshots_on_host_(device_.allocate_host<std::complex<float>>(
+            plan_.settings.removes_own_noise() ? batch() * snapshot_values() : 1, das::kStage)),
         products_(plan_.frequencies() * slots() * slots()),
+        snapshots_(plan_.settings.removes_own_noise() ? slots() * snapshot_values() : 0),
         losses_(LossesOfHistory(plan_.history)),
         publisher_(device_, plan_, das_, maps_.published()) {
     use(make_mask(plan_.array, {}));
@@ -67,6 +70,25 @@ class History : public Processor {
   void stamp(std::size_t window, const FrameStamp& stamp) override { losses_.stamp(window, stamp.missing_bit_times); }
   [[nodiscard]] std::uint64_t missing_bit_times(std::size_t window) const override {
     return losses_.missing_bit_times(window);
+  }
+  /// What was begun goes on beside it.
+  void publish_last(std::size_t window) override {
+    has_waited_ = true;
+    absorb();
+    if (!plan_.history.has_enough()) {
+      return;
+    }
+    const int held = plan_.history.held();
+    const Begun last{
+        .first_slot = plan_.history.first_slot(), .held = held, .effective = plan_.snapshots.effective_of(held)};
+    if (plan_.history.lag() > 0) {
+      maps_.enqueue_upload(decompose(plan_.settings, products_of(last), plan_.frequencies()));
+    }
+    maps_.enqueue_map(last.first_slot, last.held);
+    publisher_.publish(last.effective);
+    publisher_.give_to(window);
+    losses_.publish_held(window);
+    device_.wait();
   }
   Products products(std::size_t window) override {
     has_waited_ = true;
@@ -98,6 +120,7 @@ class History : public Processor {
  private:
   [[nodiscard]] std::size_t batch() const { return static_cast<std::size_t>(plan_.batch); }
   [[nodiscard]] std::size_t slots() const { return static_cast<std::size_t>(plan_.history.slots()); }
+  [[nodiscard]] std::size_t snapshot_values() const { return plan_.frequencies() * plan_.channels(); }
   /// Snapshots of another mask have other norms.
   void drop_snapshots() {
     plan_.history.forget();
@@ -131,6 +154,10 @@ class History : public Processor {
       const std::size_t place = rows_.size() * maps_.row_values();
       maps_.enqueue_products(window, slot);
       device_.enqueue_read(maps_.row(), products_row_.values().subspan(place, maps_.row_values()), das::kStage);
+      if (!snapshots_.empty()) {
+        maps_.enqueue_snapshot_read(
+            slot, snapshots_on_host_.values().subspan(rows_.size() * snapshot_values(), snapshot_values()));
+      }
       rows_.push_back(slot);
     }
     if (step.begins) {
@@ -167,6 +194,10 @@ class History : public Processor {
         }
       }
     }
+    for (std::size_t i = 0; i < rows_.size() && !snapshots_.empty(); ++i) {
+      std::copy_n(snapshots_on_host_.values().begin() + static_cast<std::ptrdiff_t>(i * snapshot_values()),
+                  snapshot_values(), snapshots_.begin() + static_cast<std::ptrdiff_t>(rows_[i] * snapshot_values()));
+    }
     rows_.clear();
     if (begun_ && !is_decomposing_ && plan_.history.lag() > 0) {
       is_decomposing_ = true;
@@ -180,6 +211,15 @@ class History : public Processor {
     const auto held = static_cast<std::size_t>(begun.held);
     const auto first = static_cast<std::size_t>(begun.first_slot);
     SnapshotProducts products{.held = held, .microphones = microphones_, .weight_sum = weight_sum_, .of_columns = {}};
+    products.channels = plan_.channels();
+    for (std::size_t f = 0; f < plan_.frequencies() && !snapshots_.empty(); ++f) {
+      for (std::size_t i = 0; i < held; ++i) {
+        const std::size_t slot = (first + i) % slots();
+        const auto column =
+            snapshots_.begin() + static_cast<std::ptrdiff_t>((slot * plan_.frequencies() + f) * plan_.channels());
+        products.columns.insert(products.columns.end(), column, column + static_cast<std::ptrdiff_t>(plan_.channels()));
+      }
+    }
     for (std::size_t f = 0; f < plan_.frequencies(); ++f) {
       for (std::size_t i = 0; i < held; ++i) {
         for (std::size_t j = 0; j < held; ++j) {
@@ -196,9 +236,12 @@ class History : public Processor {
   ResultHeader header_;
   das::Maps das_;
   HistoryMaps maps_;
-  ocl::HostBuffer<std::complex<float>> products_row_;  ///< [snapshot of an enqueue()][frequency][slot]
-  std::vector<std::size_t> rows_;                      ///< the slots of those that absorb() takes next
-  std::vector<std::complex<double>> products_;         ///< [frequency][slot][slot]
+  ocl::HostBuffer<std::complex<float>> products_row_;       ///< [snapshot of an enqueue()][frequency][slot]
+  ocl::HostBuffer<std::complex<float>> snapshots_on_host_;  ///< [snapshot of an enqueue()][frequency][channel]
+  std::vector<std::size_t> rows_;                           ///< the slots of those that absorb() takes next
+  std::vector<std::complex<double>> products_;              ///< [frequency][slot][slot]
+  /// [slot][frequency][channel], where microphones' own noise is left out.
+  std::vector<std::complex<float>> snapshots_;
   StampedLosses<LossesOfHistory> losses_;
   double weight_sum_ = 0.0;
   std::size_t microphones_ = 0;

@@ -123,10 +123,25 @@ void HistoryMaps::make_clean(const ocl::Defines& defines) {
   last_ = device_.allocate<std::complex<float>>(plan_.frequencies() * snapshots, das::kStage);
   state_ = device_.allocate<float>(plan_.frequencies() * kStateOfClean, das::kStage);
   const ocl::Program program = device_.build(das::kStage, "processors/beamform/history_clean.cl", defines);
+  const bool has_signals = plan_.settings.removes_own_noise();
+  if (has_signals) {
+    vectors_ = device_.allocate<std::complex<float>>(plan_.frequencies() * snapshots * snapshots, das::kStage);
+    coefficients_ = device_.allocate<float>(plan_.frequencies() * snapshots, das::kStage);
+    loadings_ = device_.allocate<float>(plan_.frequencies(), das::kStage);
+    signals_ =
+        device_.allocate<std::complex<float>>(snapshots * plan_.frequencies() * das::pixel_stride(plan_), das::kStage);
+    make_signals_ = program.kernel("clean_signals");
+    make_signals_.set("columns", columns_).set("vectors", vectors_).set("signals", signals_);
+    signals_arguments_ = make_signals_.arguments("first_slot", "held");
+  }
   remove_ = program.kernel("clean_remove");
   find_ = program.kernel("clean_find");
   for (ocl::Kernel* const kernel : {&remove_, &find_}) {
-    kernel->set("columns", columns_).set("levels", levels_).set("left", left_).set("last", last_).set("state", state_);
+    kernel->set("columns", has_signals ? signals_ : columns_)
+        .set("levels", levels_)
+        .set("left", left_)
+        .set("last", last_)
+        .set("state", state_);
     kernel->set("best_values", best_values_).set("best_indices", best_indices_).set("published", published_);
   }
   find_.set("rests", rests_);
@@ -149,7 +164,9 @@ void HistoryMaps::enqueue_upload(Decomposition decomposition) {
 }
 
 void HistoryMaps::enqueue_map(int first_slot, int held) {
-  if (plan_.settings.method == Method::kCleanSc) {
+  if (plan_.settings.method == Method::kCleanSc && plan_.settings.removes_own_noise()) {
+    enqueue_signals(first_slot, held, plan_.settings.clean.iterations);
+  } else if (plan_.settings.method == Method::kCleanSc) {
     enqueue_clean(first_slot, held, plan_.settings.clean.iterations);
   } else {
     enqueue_modes(first_slot, held);
@@ -173,6 +190,16 @@ void HistoryMaps::enqueue_modes(int first_slot, int held) {
                 .global_1 = plan_.frequencies()});
 }
 
+/// The signals of what was uploaded, in place of the snapshots.
+void HistoryMaps::enqueue_signals(int first_slot, int held, int iterations) {
+  make_signals_.set(signals_arguments_, static_cast<cl_int>(first_slot), static_cast<cl_int>(held));
+  make_signals_.enqueue({.global_0 = das::pixel_stride(plan_),
+                         .local_0 = kHistoryGroup,
+                         .global_1 = plan_.frequencies(),
+                         .global_2 = uploaded_.signals});
+  enqueue_clean(0, static_cast<int>(uploaded_.signals), iterations);
+}
+
 void HistoryMaps::enqueue_clean(int first_slot, int held, int iterations) {
   for (int step = 0; step < iterations; ++step) {
     const auto cl_step = static_cast<cl_int>(step);
@@ -190,7 +217,14 @@ void HistoryMaps::enqueue_nothing() {
 void HistoryMaps::run_once() {
   const int held = plan_.history.snapshots_of_map();
   device_.enqueue_fill(columns_, std::complex<float>(), das::kStage);
-  if (plan_.settings.method == Method::kCleanSc) {
+  if (plan_.settings.method == Method::kCleanSc && plan_.settings.removes_own_noise()) {
+    const std::size_t all_signals = plan_.frequencies() * size_of(held);
+    enqueue_upload({.vectors = std::vector<std::complex<float>>(all_signals * size_of(held)),
+                    .coefficients = std::vector<float>(all_signals),
+                    .loadings = std::vector<float>(plan_.frequencies()),
+                    .signals = size_of(held)});
+    enqueue_signals(0, held, 1);
+  } else if (plan_.settings.method == Method::kCleanSc) {
     enqueue_clean(0, held, 1);
   } else {
     const std::size_t all_modes = plan_.frequencies() * modes();

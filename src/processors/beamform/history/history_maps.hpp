@@ -1,4 +1,7 @@
 #pragma once
+#include <complex>
+#include <span>
+
 #include "processors/beamform/das_maps.hpp"
 #include "processors/beamform/history/decomposition.hpp"
 
@@ -23,6 +26,10 @@ class HistoryMaps {
   /// Runs the kernels of a map once, of silence, as some drivers compile at the first launch, and maps of a live stream
   /// must not wait for that. After use_norms(), before enqueue_nothing(); waits.
   void run_once();
+  /// The slot's snapshot to the host, [frequency][channel].
+  void enqueue_snapshot_read(std::size_t slot, std::span<std::complex<float>> to) const {
+    device_.enqueue_read_from(snapshots_, slot * to.size(), to, das::kStage);
+  }
   [[nodiscard]] const ocl::Buffer<float>& published() const { return published_; }  ///< [frequency][pixel]
   /// After the norms of the beams have changed; waits.
   void use_norms(double weight_sum);
@@ -30,6 +37,7 @@ class HistoryMaps {
  private:
   void enqueue_modes(int first_slot, int held);
   void enqueue_clean(int first_slot, int held, int iterations);
+  void enqueue_signals(int first_slot, int held, int iterations);
   void make_clean(const ocl::Defines& defines);
   void make_modes();
   [[nodiscard]] std::size_t modes() const { return modes_of(plan_.settings); }
@@ -66,6 +74,10 @@ class HistoryMaps {
   ocl::Buffer<float> state_;
   ocl::Kernel remove_;
   ocl::Kernel find_;
+  // Of clean_sc without microphones' own noise:
+  ocl::Buffer<std::complex<float>> signals_;  ///< as columns_
+  ocl::Kernel make_signals_;
+  ocl::Arguments<2> signals_arguments_;
   ocl::Arguments<3> remove_arguments_;
   ocl::Arguments<3> find_arguments_;
 };

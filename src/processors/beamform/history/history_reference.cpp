@@ -8,6 +8,7 @@
 #include "processors/beamform/array_reference.hpp"
 #include "processors/beamform/held_losses.hpp"
 #include "processors/beamform/history/history.hpp"
+#include "processors/beamform/history/noise_rule.hpp"
 #include "processors/beamform/published_reference.hpp"
 
 /// The methods by the matrix of cross-spectra C of the microphones, as their authors have them: the sources are named
@@ -31,6 +32,7 @@ struct Scene {
   std::vector<double> levels;    ///< from a^H C a / |a|^2 to a mean square pressure
   double weight_sum = 0.0;
   std::size_t snapshots = 0;
+  bool has_noise = true;
 };
 
 /// Eigenvalues from the largest on, with their vectors.
@@ -52,7 +54,7 @@ ModesOfMatrix modes_of_matrix(const Scene& scene, std::size_t sources) {
   for (std::size_t i = sources; i < rank; ++i) {
     sum += modes.values[i];
   }
-  modes.noise = rank > sources ? sum / static_cast<double>(rank - sources) : 0.0;
+  modes.noise = scene.has_noise && rank > sources ? sum / static_cast<double>(rank - sources) : 0.0;
   while (!(modes.values.back() > kNoModeOfMatrix * modes.values.front()) && modes.values.size() > 1) {
     modes.values.pop_back();
     modes.vectors.pop_back();
@@ -63,6 +65,30 @@ ModesOfMatrix modes_of_matrix(const Scene& scene, std::size_t sources) {
 /// |a^H u|^2 / |a|^2
 double share_of(const Scene& scene, std::size_t pixel, const Vector& mode) {
   return std::norm(scene.steering[pixel].dot(mode)) / scene.lengths[pixel];
+}
+
+/// The matrix of cross-spectra less the microphones' own noise, by factor analysis of the matrix itself.
+Matrix without_own_noise(const Matrix& cross_spectra, std::size_t snapshots) {
+  const Eigen::VectorXd powers = cross_spectra.diagonal().real();
+  const Eigen::Index heard = (powers.array() > 0.0).count();
+  const NoiseRule rule(heard, static_cast<Eigen::Index>(snapshots));
+  Eigen::VectorXd noises = powers;
+  Matrix signals;
+  for (int turn = 0; turn <= kNoiseTurns; ++turn) {
+    const Eigen::VectorXd roots = noises.cwiseSqrt();
+    const Vector whitening = roots.unaryExpr([](double root) { return root > 0.0 ? 1.0 / root : 0.0; }).cast<Complex>();
+    const Eigen::SelfAdjointEigenSolver<Matrix> solver(whitening.asDiagonal() * cross_spectra * whitening.asDiagonal());
+    const Eigen::VectorXd values = solver.eigenvalues().reverse().cwiseMax(0.0);
+    const NoiseRule::Split split =
+        rule.split(values, turn == kNoiseTurns ? static_cast<Eigen::Index>(snapshots) : turn + 1);
+    signals = Matrix::Zero(powers.size(), powers.size());
+    for (Eigen::Index i = 0; i < split.signals; ++i) {
+      const Vector factor = roots.cast<Complex>().asDiagonal() * solver.eigenvectors().col(powers.size() - 1 - i);
+      signals += (values[i] - split.noise) * factor * factor.adjoint();
+    }
+    noises = (powers - signals.diagonal().real()).cwiseMax(kLeastNoiseShare * powers);
+  }
+  return signals;
 }
 
 double functional_at(const Scene& scene, const ModesOfMatrix& modes, std::size_t pixel, double exponent) {
@@ -211,6 +237,14 @@ class HistoryReference : public reference::Processor {
   [[nodiscard]] std::uint64_t missing_bit_times(std::size_t window) const override {
     return losses_.missing_bit_times(window);
   }
+  void publish_last(std::size_t window) override {
+    if (plan_.history.has_enough()) {
+      of_maps_.drop_last();
+      of_maps_.append(map_of_snapshots(),
+                      static_cast<float>(plan_.snapshots.effective_of(static_cast<int>(snapshots_.size()))));
+      losses_.publish_held(window);
+    }
+  }
   nearfield::Products products(std::size_t window) override {
     products_ = of_maps_.products(window);
     return products_;
@@ -256,12 +290,16 @@ class HistoryReference : public reference::Processor {
     Scene scene;
     scene.cross_spectra = Matrix::Zero(size, size);
     scene.snapshots = snapshots_.size();
+    scene.has_noise = !plan_.settings.removes_own_noise();
     for (const std::vector<Complex>& snapshot : snapshots_) {
       Vector pressures(size);
       for (Eigen::Index i = 0; i < size; ++i) {
         pressures[i] = snapshot[f * plan_.channels() + channels[static_cast<std::size_t>(i)]];
       }
       scene.cross_spectra += pressures * pressures.adjoint() / static_cast<double>(snapshots_.size());
+    }
+    if (plan_.settings.removes_own_noise() && size > 0) {
+      scene.cross_spectra = without_own_noise(scene.cross_spectra, snapshots_.size());
     }
     for (const std::size_t m : channels) {
       scene.weight_sum += plan_.shading[m];

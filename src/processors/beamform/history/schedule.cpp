@@ -19,7 +19,7 @@ HistorySchedule::HistorySchedule(const BeamformSettings& settings, const Snapsho
     const double wanted = windows_per_s / windows_apart_ / settings.map_rate_hz;
     apart_ = static_cast<int>(std::clamp(std::ceil(wanted * (1.0 - kRounding)), 1.0, kMostApart));
   }
-  lag_ = settings.method == Method::kCleanSc ? 0 : std::min(apart_, kMostLag);
+  lag_ = settings.method == Method::kCleanSc && !settings.removes_own_noise() ? 0 : std::min(apart_, kMostLag);
 }
 
 void HistorySchedule::forget() { state_ = State(); }

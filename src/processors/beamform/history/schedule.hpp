@@ -29,6 +29,8 @@ class HistorySchedule {
   [[nodiscard]] int snapshots_between_maps() const { return apart_; }
   /// Where the last snapshot lies.
   [[nodiscard]] int slot() const { return (state_.count - 1) % slots(); }
+  /// Whether there are as many as a map needs.
+  [[nodiscard]] bool has_enough() const { return state_.count >= fewest_; }
   /// The snapshots of a map that begins now: the last ones, at most snapshots_of_map().
   [[nodiscard]] int held() const { return state_.count < snapshots_ ? state_.count : snapshots_; }
   /// Where the oldest of them lies.

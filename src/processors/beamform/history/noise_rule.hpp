@@ -1,0 +1,45 @@
+#pragma once
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+
+namespace nearfield::history {
+
+/// Turns in which microphones' own noise is found: each may find a source more.
+inline constexpr int kNoiseTurns = 10;
+/// The least noise of a microphone, of its power.
+inline constexpr double kLeastNoiseShare = 1e-3;
+
+/// Which eigenvalues of T snapshots of M microphones are signals: those above the largest one that noise of equal power
+/// has, (1 + sqrt(M/T))^2 of it (Marchenko and Pastur, 1967), and a tenth more.
+class NoiseRule {
+ public:
+  struct Split {
+    Eigen::Index signals = 0;  ///< the first ones
+    double noise = 0.0;        ///< the mean of the others, of those that are not 0 for want of snapshots
+  };
+  NoiseRule(Eigen::Index microphones, Eigen::Index snapshots) : rank_(std::min(microphones, snapshots)) {
+    constexpr double kMargin = 1.1;
+    const double ratio = static_cast<double>(microphones) / static_cast<double>(snapshots);
+    edge_ = kMargin * std::pow(1.0 + std::sqrt(ratio), 2.0) / std::max(1.0, ratio);
+  }
+  /// powers: from the largest on; at most `most` signals, and at most half of the eigenvalues.
+  [[nodiscard]] Split split(const Eigen::VectorXd& powers, Eigen::Index most) const {
+    Split found{.signals = 0, .noise = rank_ > 0 ? powers.head(rank_).mean() : 0.0};
+    while (found.signals < std::min(most, rank_ / 2)) {
+      const Eigen::Index rest = rank_ - found.signals - 1;
+      const double noise = powers.segment(found.signals + 1, rest).mean();
+      if (!(powers[found.signals] > edge_ * noise)) {
+        break;
+      }
+      found = {.signals = found.signals + 1, .noise = noise};
+    }
+    return found;
+  }
+
+ private:
+  Eigen::Index rank_;
+  double edge_ = 0.0;
+};
+
+}  // namespace nearfield::history

@@ -200,7 +200,7 @@ struct OperatorSettings {
   std::string sources_path;              ///< places of sources in place of the sheet; empty: none
   std::string templates_path;            ///< measured transfer functions from sources, likewise
   WallSettings wall;
-  double tolerance = 1e-6;  ///< share of the prior's power at the microphones that the modes leave out
+  double tolerance = 1e-8;  ///< share of the prior's power at the microphones that the modes leave out
 };
 
 struct HolographySettings {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -39,6 +40,8 @@ constexpr double kExceptional = 0.05;
 
 /// Neighbours at most that may be bad beside a bad microphone without being known yet.
 constexpr int kMostCompanions = 3;
+/// Priors by which they are looked for.
+constexpr std::size_t kOrders = 3;
 /// Odds from which on companions are not looked for.
 constexpr double kClear = 15.0;
 /// Fewer neighbours predict nothing.
@@ -79,6 +82,12 @@ double Misfit::certainty() const {
     sum += part.weight / part.variance;
   }
   return sum;
+}
+
+std::size_t Misfit::heaviest() const {
+  const auto heaviest =
+      std::max_element(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.weight < b.weight; });
+  return static_cast<std::size_t>(heaviest - parts_.begin());
 }
 
 FieldEvidence::FieldEvidence(const Neighbourhoods& neighbourhoods, LocalPriors& priors, std::vector<Complex> values,
@@ -246,18 +255,34 @@ FieldEvidence::Found FieldEvidence::judge_by(std::size_t choices, std::size_t ch
   if (found.log_odds > kClear || off <= kNear * kNear * std::norm(found.misfit.value()) + floor) {
     return found;
   }
-  // Bad neighbours that are not known yet widen what is expected here. Without some of them the odds may be clear;
-  // they count as far as leaving them out, together with this microphone, explains the set that much better.
-  const double whole = fields.front().scale();
-  for (int companions = 1; companions <= kMostCompanions && fields.front().neighbours() > kFewestNeighbours;
+  for (std::size_t order = 0; order < std::min(fields.size(), kOrders) && found.log_odds <= kClear; ++order) {
+    Found clearer = without_companions(fields, order, value, floor);
+    if (clearer.log_odds > found.log_odds) {
+      found = std::move(clearer);
+    }
+  }
+  return found;
+}
+
+/// Bad neighbours that are not known yet widen what is expected. Without some of them, the worst ones by one of the
+/// priors, the odds may be clear; they count as far as leaving them out, together with the microphone itself, explains
+/// the set that much better.
+FieldEvidence::Found FieldEvidence::without_companions(std::vector<LocalField> fields, std::size_t order, Complex value,
+                                                       double floor) const {
+  std::vector<double> whole;
+  std::transform(fields.begin(), fields.end(), std::back_inserter(whole),
+                 [](const LocalField& field) { return field.scale(); });
+  Found found;
+  for (int companions = 1; companions <= kMostCompanions && fields[order].neighbours() > kFewestNeighbours;
        ++companions) {
-    const std::size_t worst = fields.front().worst();
+    const std::size_t worst = fields[order].worst();
     for (LocalField& field : fields) {
       field.leave_out(worst);
     }
     Misfit misfit = misfit_of(fields, floor);
-    const LocalPrediction rest = fields.front().predict();
-    const double joint = rest.freedom * std::log(std::max(whole / rest.scale, 1.0));
+    const std::size_t best = misfit.heaviest();
+    const LocalPrediction rest = fields[best].predict();
+    const double joint = rest.freedom * std::log(std::max(whole[best] / rest.scale, 1.0));
     const double odds = std::min(misfit.log_odds(value), joint / (companions + 1));
     if (odds > found.log_odds) {
       found = {.log_odds = odds, .misfit = std::move(misfit)};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -9,8 +10,8 @@ namespace nearfield::health {
 namespace {
 
 using Complex = std::complex<double>;
-constexpr std::size_t kSize = LocalField::kSize;
-constexpr double kTiny = std::numeric_limits<double>::min();
+constexpr std::size_t kFieldSize = LocalField::kSize;
+constexpr double kLeastLikelihood = std::numeric_limits<double>::min();
 
 /// Standard deviation of healthy microphones' gains: 0.5 dB, or 3.4 degrees.
 constexpr double kGainDeviation = 0.06;
@@ -39,6 +40,8 @@ constexpr double kExceptional = 0.05;
 
 /// Neighbours at most that may be bad beside a bad microphone without being known yet.
 constexpr int kMostCompanions = 3;
+/// Priors by which they are looked for.
+constexpr std::size_t kOrders = 3;
 /// Odds from which on companions are not looked for.
 constexpr double kClear = 15.0;
 /// Fewer neighbours predict nothing.
@@ -53,7 +56,7 @@ double Misfit::log_odds(Complex value) const {
   for (const Part& part : parts_) {
     likelihood += part.weight * std::exp(-student(std::norm(value - part.value) / part.variance, part.freedom));
   }
-  return parts_.empty() ? 0.0 : -std::log(std::max(likelihood, kTiny));
+  return parts_.empty() ? 0.0 : -std::log(std::max(likelihood, kLeastLikelihood));
 }
 
 double Misfit::log_odds_of_gain(Complex gain) const {
@@ -62,7 +65,7 @@ double Misfit::log_odds_of_gain(Complex gain) const {
     const double squares = std::norm(gain - 1.0) * std::norm(part.value) / part.variance;
     likelihood += part.weight * std::exp(-student(squares, part.freedom));
   }
-  return parts_.empty() ? 0.0 : -std::log(std::max(likelihood, kTiny));
+  return parts_.empty() ? 0.0 : -std::log(std::max(likelihood, kLeastLikelihood));
 }
 
 Complex Misfit::value() const {
@@ -81,6 +84,12 @@ double Misfit::certainty() const {
   return sum;
 }
 
+std::size_t Misfit::heaviest() const {
+  const auto heaviest =
+      std::max_element(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.weight < b.weight; });
+  return static_cast<std::size_t>(heaviest - parts_.begin());
+}
+
 FieldEvidence::FieldEvidence(const Neighbourhoods& neighbourhoods, LocalPriors& priors, std::vector<Complex> values,
                              bool is_noise)
     : neighbourhoods_(&neighbourhoods), priors_(&priors), values_(std::move(values)), is_noise_(is_noise) {}
@@ -88,7 +97,7 @@ FieldEvidence::FieldEvidence(const Neighbourhoods& neighbourhoods, LocalPriors& 
 LocalField::Values FieldEvidence::values_around(std::size_t channel, std::span<const std::uint8_t> left_out) const {
   LocalField::Values values;
   const auto members = neighbourhoods_->members(channel);
-  for (std::size_t m = 0; m < kSize; ++m) {
+  for (std::size_t m = 0; m < kFieldSize; ++m) {
     const auto other = static_cast<std::size_t>(members[m]);
     values[m] = m > 0 && left_out[other] != 0 ? 0.0 : values_[other];
   }
@@ -112,9 +121,9 @@ namespace {
 
 /// The set's field without the members that are left out.
 LocalField known_field(const Precision& precision, const LocalField::Values& values,
-                       std::span<const int, kSize> members, std::span<const std::uint8_t> left_out) {
+                       std::span<const int, kFieldSize> members, std::span<const std::uint8_t> left_out) {
   LocalField field(precision, values);
-  for (std::size_t m = 1; m < kSize; ++m) {
+  for (std::size_t m = 1; m < kFieldSize; ++m) {
     if (left_out[static_cast<std::size_t>(members[m])] != 0) {
       field.leave_out(m);
     }
@@ -122,7 +131,7 @@ LocalField known_field(const Precision& precision, const LocalField::Values& val
   return field;
 }
 
-bool has_enough(std::span<const int, kSize> members, std::span<const std::uint8_t> left_out) {
+bool has_enough(std::span<const int, kFieldSize> members, std::span<const std::uint8_t> left_out) {
   const auto usable = std::count_if(members.begin() + 1, members.end(),
                                     [&](int member) { return left_out[static_cast<std::size_t>(member)] == 0; });
   return static_cast<std::size_t>(usable) >= kFewestNeighbours;
@@ -238,7 +247,8 @@ FieldEvidence::Found FieldEvidence::judge_by(std::size_t choices, std::size_t ch
     fields.push_back(
         known_field(priors_->precision(choice.prior, neighbourhoods_->shape_of(channel)), values, members, left_out));
   }
-  const double floor = kLocalFloor * power_around(channel, left_out) + kArrayFloor * mean_power_ + own_floor + kTiny;
+  const double floor =
+      kLocalFloor * power_around(channel, left_out) + kArrayFloor * mean_power_ + own_floor + kLeastLikelihood;
   Found found{.log_odds = 0.0, .misfit = misfit_of(fields, floor)};
   const Complex value = values_[channel];
   found.log_odds = found.misfit.log_odds(value);
@@ -246,18 +256,34 @@ FieldEvidence::Found FieldEvidence::judge_by(std::size_t choices, std::size_t ch
   if (found.log_odds > kClear || off <= kNear * kNear * std::norm(found.misfit.value()) + floor) {
     return found;
   }
-  // Bad neighbours that are not known yet widen what is expected here. Without some of them the odds may be clear;
-  // they count as far as leaving them out, together with this microphone, explains the set that much better.
-  const double whole = fields.front().scale();
-  for (int companions = 1; companions <= kMostCompanions && fields.front().neighbours() > kFewestNeighbours;
+  for (std::size_t order = 0; order < std::min(fields.size(), kOrders) && found.log_odds <= kClear; ++order) {
+    Found clearer = without_companions(fields, order, value, floor);
+    if (clearer.log_odds > found.log_odds) {
+      found = std::move(clearer);
+    }
+  }
+  return found;
+}
+
+/// Bad neighbours that are not known yet widen what is expected. Without some of them, the worst ones by one of the
+/// priors, the odds may be clear; they count as far as leaving them out, together with the microphone itself, explains
+/// the set that much better.
+FieldEvidence::Found FieldEvidence::without_companions(std::vector<LocalField> fields, std::size_t order, Complex value,
+                                                       double floor) const {
+  std::vector<double> whole;
+  std::transform(fields.begin(), fields.end(), std::back_inserter(whole),
+                 [](const LocalField& field) { return field.scale(); });
+  Found found;
+  for (int companions = 1; companions <= kMostCompanions && fields[order].neighbours() > kFewestNeighbours;
        ++companions) {
-    const std::size_t worst = fields.front().worst();
+    const std::size_t worst = fields[order].worst();
     for (LocalField& field : fields) {
       field.leave_out(worst);
     }
     Misfit misfit = misfit_of(fields, floor);
-    const LocalPrediction rest = fields.front().predict();
-    const double joint = rest.freedom * std::log(std::max(whole / rest.scale, 1.0));
+    const std::size_t best = misfit.heaviest();
+    const LocalPrediction rest = fields[best].predict();
+    const double joint = rest.freedom * std::log(std::max(whole[best] / rest.scale, 1.0));
     const double odds = std::min(misfit.log_odds(value), joint / (companions + 1));
     if (odds > found.log_odds) {
       found = {.log_odds = odds, .misfit = std::move(misfit)};
@@ -273,7 +299,7 @@ bool FieldEvidence::is_near(std::size_t channel, std::span<const std::uint8_t> l
   }
   const Precision& precision = priors_->precision(choices_.front().prior, neighbourhoods_->shape_of(channel));
   Complex sum = 0.0;
-  for (std::size_t m = 1; m < kSize; ++m) {
+  for (std::size_t m = 1; m < kFieldSize; ++m) {
     const auto other = static_cast<std::size_t>(members[m]);
     if (left_out[other] != 0) {
       return false;

@@ -29,6 +29,8 @@ class Misfit {
   /// Mean prediction, and the mixture's mean of 1 / variance.
   [[nodiscard]] std::complex<double> value() const;
   [[nodiscard]] double certainty() const;
+  /// Index of the part with the largest weight.
+  [[nodiscard]] std::size_t heaviest() const;
 
  private:
   std::vector<Part> parts_;
@@ -68,6 +70,8 @@ class FieldEvidence {
   };
   [[nodiscard]] Found judge_by(std::size_t choices, std::size_t channel, std::span<const std::uint8_t> left_out,
                                double own_floor) const;
+  [[nodiscard]] Found without_companions(std::vector<LocalField> fields, std::size_t order, std::complex<double> value,
+                                         double floor) const;
   [[nodiscard]] LocalField::Values values_around(std::size_t channel, std::span<const std::uint8_t> left_out) const;
   [[nodiscard]] double log_density(std::size_t prior, std::size_t channel,
                                    std::span<const std::uint8_t> left_out) const;

@@ -6,7 +6,7 @@
 namespace nearfield::health {
 namespace {
 
-constexpr std::size_t kSize = Neighbourhoods::kSize;
+constexpr std::size_t kPriorSize = Neighbourhoods::kSize;
 
 /// Wavenumbers of the rings, times the larger pitch.
 constexpr double kSmallestRing = 0.35;
@@ -30,23 +30,23 @@ double ring_covariance(double wavenumber_rad_per_m, double r_m) {
 
 /// Inverts a symmetric positive definite matrix in place by Gauss-Jordan steps; returns the logarithm of the inverse's
 /// determinant.
-double invert(std::array<double, kSize * kSize>& matrix) {
+double invert(std::array<double, kPriorSize * kPriorSize>& matrix) {
   double log_determinant = 0.0;
-  for (std::size_t k = 0; k < kSize; ++k) {
-    const double pivot = matrix[k * kSize + k];
+  for (std::size_t k = 0; k < kPriorSize; ++k) {
+    const double pivot = matrix[k * kPriorSize + k];
     log_determinant -= std::log(pivot);
-    matrix[k * kSize + k] = 1.0;
-    for (std::size_t j = 0; j < kSize; ++j) {
-      matrix[k * kSize + j] /= pivot;
+    matrix[k * kPriorSize + k] = 1.0;
+    for (std::size_t j = 0; j < kPriorSize; ++j) {
+      matrix[k * kPriorSize + j] /= pivot;
     }
-    for (std::size_t i = 0; i < kSize; ++i) {
+    for (std::size_t i = 0; i < kPriorSize; ++i) {
       if (i == k) {
         continue;
       }
-      const double factor = matrix[i * kSize + k];
-      matrix[i * kSize + k] = 0.0;
-      for (std::size_t j = 0; j < kSize; ++j) {
-        matrix[i * kSize + j] -= factor * matrix[k * kSize + j];
+      const double factor = matrix[i * kPriorSize + k];
+      matrix[i * kPriorSize + k] = 0.0;
+      for (std::size_t j = 0; j < kPriorSize; ++j) {
+        matrix[i * kPriorSize + j] -= factor * matrix[k * kPriorSize + j];
       }
     }
   }
@@ -77,14 +77,14 @@ std::unique_ptr<Precision> LocalPriors::compute(std::size_t prior, std::size_t s
   auto precision = std::make_unique<Precision>();
   const Neighbourhoods::Shape& members = neighbourhoods_->shapes()[shape];
   const bool has_field = prior != kNoiseAlone;
-  for (std::size_t a = 0; a < kSize; ++a) {
+  for (std::size_t a = 0; a < kPriorSize; ++a) {
     for (std::size_t b = 0; has_field && b < a; ++b) {
       const double value = covariance(prior / kNoises.size(), members[a].rows - members[b].rows,
                                       members[a].columns - members[b].columns);
-      precision->matrix[a * kSize + b] = value;
-      precision->matrix[b * kSize + a] = value;
+      precision->matrix[a * kPriorSize + b] = value;
+      precision->matrix[b * kPriorSize + a] = value;
     }
-    precision->matrix[a * kSize + a] = has_field ? 1.0 + kNoises[prior % kNoises.size()] : 1.0;
+    precision->matrix[a * kPriorSize + a] = has_field ? 1.0 + kNoises[prior % kNoises.size()] : 1.0;
   }
   precision->log_determinant = invert(precision->matrix);
   return precision;

@@ -36,6 +36,7 @@ Monitor::Monitor(const MonitorPlan& plan)
 
 void Monitor::use(const MonitorPlan& plan) {
   plan_frequencies_ = plan.frequencies_hz.size();
+  decisions_to_enter_ = plan.decisions_to_enter;
   chosen_ = spread(plan_frequencies_, kMostFrequencies);
   std::vector<double> wavenumbers;
   gains_.clear();
@@ -194,8 +195,8 @@ void Monitor::vote(std::size_t channel, const Finding& found) {
   const bool is_found = is_bad(found.condition);
   if (is_found) {
     votes.good = 0;
-    votes.bad = std::min(votes.bad + 1, kEnter);
-    votes.certain = found.is_certain ? std::min(votes.certain + 1, kEnter) : 0;
+    votes.bad = std::min(votes.bad + 1, decisions_to_enter_);
+    votes.certain = found.is_certain ? std::min(votes.certain + 1, decisions_to_enter_) : 0;
   } else if (found.condition == Condition::kOk) {
     votes.bad = 0;
     votes.certain = 0;
@@ -207,18 +208,22 @@ void Monitor::vote(std::size_t channel, const Finding& found) {
     condition = Condition::kOk;
     certain_[channel] = 0;
     deviations_[channel] = 0.0;
-  } else if (is_found && votes.bad == kEnter && !is_bad(before)) {
+  } else if (is_found && votes.bad == decisions_to_enter_ && !is_bad(before)) {
     condition = found.condition;
     deviations_[channel] = found.deviation;
   }
   // Among what is wrong the first word stays, but for what is certain, and for what the bits say.
-  if (is_found && votes.certain == kEnter && (certain_[channel] == 0 || found.condition == Condition::kStuck)) {
+  if (is_found && votes.certain == decisions_to_enter_ &&
+      (certain_[channel] == 0 || found.condition == Condition::kStuck)) {
     condition = found.condition;
     certain_[channel] = 1;
     deviations_[channel] = found.deviation;
   }
   if (condition != before || certain_[channel] != was_certain) {
-    changes_.push_back({.channel = static_cast<int>(channel), .before = before, .now = condition});
+    changes_.push_back({.channel = static_cast<int>(channel),
+                        .before = before,
+                        .now = condition,
+                        .is_certain = certain_[channel] != 0});
   }
 }
 

@@ -21,6 +21,8 @@ struct MonitorPlan {
   std::vector<std::complex<float>> gains;  ///< [frequency][row][column], calibration; empty: none
   std::vector<int> excluded;               ///< masked by the settings: neither judged nor used
   std::vector<int> trusted;                ///< never bad
+  /// Decisions in a row that make a microphone bad. With three no noise does, whose windows two have in common.
+  int decisions_to_enter = 3;
 };
 
 /// A microphone whose condition has changed, or has become certain.
@@ -28,17 +30,17 @@ struct Change {
   int channel = 0;
   Condition before = Condition::kOk;
   Condition now = Condition::kOk;
+  bool is_certain = false;  ///< masked by default
 };
 
-/// Decides about every microphone from spectra and bits at intervals, with hysteresis: kEnter
-/// decisions in a row that find something make it bad, kLeave in a row that find it well make it good again. Decisions
+/// Decides about every microphone from spectra and bits at intervals, with hysteresis: some decisions in a row that
+/// find something make it bad, kLeave in a row that find it well make it good again. Decisions
 /// without evidence count neither way. One thread.
 class Monitor {
  public:
   /// Spectra between two decisions, and in one, at most.
   static constexpr std::size_t kStep = 8;
   static constexpr std::size_t kSpan = 16;
-  static constexpr int kEnter = 3;
   static constexpr int kLeave = 12;
   /// Frequencies at which spectra are compared, spread over the plan's.
   static constexpr std::size_t kMostFrequencies = 4;
@@ -80,6 +82,7 @@ class Monitor {
 
   std::size_t channels_ = 0;
   std::size_t plan_frequencies_ = 0;
+  int decisions_to_enter_ = 0;
   std::vector<std::size_t> chosen_;         ///< indices of the plan's frequencies
   std::vector<std::complex<float>> gains_;  ///< [chosen][channel]; empty: none
   std::vector<std::uint8_t> excluded_;      ///< [channel]

@@ -15,8 +15,8 @@ using Complex = std::complex<double>;
 constexpr std::size_t kPatterns = 3;
 /// Log odds of one pattern below this are what healthy microphones show every day; they do not add up.
 constexpr double kOrdinary = 3.0;
-/// Sum of the log odds above kOrdinary from which on a microphone is found bad: 13 in a single pattern.
-constexpr double kFound = 10.0;
+/// Sum of the log odds above kOrdinary from which on a microphone is found bad: 14 in a single pattern.
+constexpr double kFound = 11.0;
 /// The same for a microphone without any part of the field that is masked by default.
 constexpr double kCertain = 20.0;
 /// Odds of a fault at which a pattern would show it, and at which a fault that was found would show again.
@@ -99,7 +99,7 @@ std::vector<Finding> SpectraJudge::judge(std::span<const std::complex<float>> sp
   find_patterns(spectra);
   std::fill(stale_.begin(), stale_.end(), 1);
   choose_priors();
-  leave_out_outliers();
+  leave_out_outliers(spectra);
   std::vector<Finding> findings(channels_);
   for (std::size_t i = 0; i < channels_; ++i) {
     findings[i] = known.excluded[i] != 0 ? Finding() : finding_of(i, known.deviations[i]);
@@ -180,8 +180,9 @@ void SpectraJudge::choose_priors() {
   }
 }
 
-/// Once more with priors that are chosen without the bad ones, where there are any.
-void SpectraJudge::leave_out_outliers() {
+/// Once more with patterns and priors that are chosen without the bad ones, where there are any: the noise of a loud
+/// one is a pattern with a share of the tone in it, which would count the tone twice.
+void SpectraJudge::leave_out_outliers(std::span<const std::complex<float>> spectra) {
   bool has_chosen_again = false;
   for (int round = 0; round < kMostRounds; ++round) {
     for (std::size_t i = 0; i < channels_; ++i) {
@@ -196,6 +197,7 @@ void SpectraJudge::leave_out_outliers() {
     }
     if (outliers.empty()) {
       has_chosen_again = true;
+      find_patterns(spectra);
       choose_priors();
       std::fill(stale_.begin(), stale_.end(), 1);
     }

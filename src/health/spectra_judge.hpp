@@ -59,7 +59,7 @@ class SpectraJudge {
   void find_patterns(std::span<const std::complex<float>> spectra);
   void find_noise(std::span<const std::complex<float>> spectra, std::size_t frequency, const Patterns& patterns);
   void choose_priors();
-  void leave_out_outliers();
+  void leave_out_outliers(std::span<const std::complex<float>> spectra);
   void judge_channel(std::size_t channel);
   [[nodiscard]] double contradiction(std::size_t channel) const;
   [[nodiscard]] double own_floor(std::size_t frequency, std::size_t channel) const;

@@ -191,6 +191,7 @@ TEST(HealthNeverHarms, AndFindsWhatTheFieldReaches) {
         SpectraJudge::Known known;
         known.excluded.assign(scene.channels(), 0);
         known.suspects.assign(scene.channels(), 0);
+        known.excluded[other] = fault == Fault::kSwapped ? 1 : 0;  // it predicts nothing once it is swapped
         known.deviations.assign(scene.channels(), 0.0);
         judge.judge(healthy, known);
         if (reach(judge, scene, fault, bad, other) < 12.0) {

@@ -96,7 +96,7 @@ void add_facts(std::vector<FileFact>& facts, const Judgement& judgement) {
   facts.push_back({"", fmt::format("{} of {} look bad, by {} windows at {:.4g} Hz", found.bad.size(),
                                    found.geometry.channels(), found.windows, fmt::join(found.frequencies_hz, ", "))});
   for (const health::Change& change : found.bad) {
-    facts.push_back({"", text_of(change, found.geometry)});
+    facts.push_back({"", text_of(change, found.geometry) + (change.is_certain ? ", masked by default" : "")});
   }
 }
 
@@ -110,7 +110,8 @@ json to_json(const Judgement& judgement) {
     bad.push_back({{"channel", change.channel},
                    {"row", change.channel / found.geometry.columns},
                    {"column", change.channel % found.geometry.columns},
-                   {"cause", health::name_of(change.now)}});
+                   {"cause", health::name_of(change.now)},
+                   {"certain", change.is_certain}});
   }
   return {{"judged", true},
           {"windows", found.windows},

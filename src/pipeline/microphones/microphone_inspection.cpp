@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <map>
 #include <numbers>
 #include <numeric>
@@ -21,8 +23,9 @@ constexpr int kWindowSamples = 256;
 /// Of short recordings windows overlap by half: Hann windows then have a sixth of their power in common.
 constexpr int kLeastHopSamples = kWindowSamples / 2;
 constexpr std::uint64_t kMostWindows = 32;
-/// As many as make two decisions.
-constexpr std::uint64_t kFewestWindows = 2 * health::Monitor::kStep;
+/// As many as make a microphone bad: few, as nothing is masked by what is found here.
+constexpr int kDecisionsToEnter = 2;
+constexpr std::uint64_t kFewestWindows = kDecisionsToEnter * health::Monitor::kStep;
 constexpr std::uint64_t kBlockBits = 512;
 constexpr std::uint64_t kFewestBlockBits = 256;
 
@@ -37,15 +40,35 @@ constexpr double kLeastPower = 1e-4;
 
 using Spectra = std::vector<std::complex<float>>;  ///< [frequency][channel]
 
+/// What the monitor listens to.
+struct Listening {
+  std::vector<double> frequencies_hz;
+  int window_samples = kWindowSamples;
+  int hop_samples = kLeastHopSamples;
+};
+
+/// The frequencies that the settings give, of bands the middle; empty where they give none.
+std::vector<double> given_frequencies_hz(const FrontEndSettings& front_end) {
+  if (!front_end.bands_hz.empty()) {
+    std::vector<double> middles_hz;
+    std::transform(front_end.bands_hz.begin(), front_end.bands_hz.end(), std::back_inserter(middles_hz),
+                   [](const Band& band) { return std::sqrt(band.low_hz * band.high_hz); });
+    return middles_hz;
+  }
+  return front_end.frequencies_hz == Settings().front_end.frequencies_hz ? std::vector<double>()
+                                                                         : front_end.frequencies_hz;
+}
+
 /// Settings for the monitor's windows. Nothing is imaged, so that settings of planes, points and predictors must not
 /// prevent the file from being opened.
-Settings listening(Settings settings) {
+Settings settings_to(const Listening& listening, Settings settings) {
   settings.array.health.enabled = true;
   settings.device.batch = 1;
   settings.front_end.window = WindowKind::kHann;
   settings.front_end.decimation = kBitsPerWord;
-  settings.front_end.window_samples = kWindowSamples;
-  settings.front_end.hop_samples = kLeastHopSamples;
+  settings.front_end.window_samples = listening.window_samples;
+  settings.front_end.hop_samples = listening.hop_samples;
+  settings.front_end.frequencies_hz = listening.frequencies_hz;
   settings.front_end.incremental = Incremental::kNever;
   settings.front_end.bands_hz.clear();
   settings.processors.clear();
@@ -70,19 +93,61 @@ std::vector<double> bins_hz(const EnginePlan& plan) {
   return frequencies_hz;
 }
 
+/// The run's window, or the longest half, quarter and so on of it of which the input has enough.
+int window_of_run(const Settings& settings, const Recording& recording) {
+  const bool is_bits = recording.plan().input == InputForm::kBits;
+  const int decimation = is_bits ? settings.front_end.decimation : kBitsPerWord;
+  int window = std::max(settings.front_end.window_samples * decimation / kBitsPerWord, kWindowSamples);
+  const std::uint64_t samples = recording.info().samples;
+  while (window > kWindowSamples && samples < static_cast<std::uint64_t>(window) * (kFewestWindows + 1) / 2) {
+    window = std::max(window / 2, kWindowSamples);
+  }
+  return window;
+}
+
+/// Those of the frequencies at which the array's calibration is defined; where none is, the calibration's own that the
+/// array resolves.
+std::vector<double> calibrated_hz(std::vector<double> frequencies_hz, const EnginePlan& plan, double most_hz) {
+  const std::string& path = plan.settings.array.calibration_path;
+  if (path.empty() || plan.files == nullptr) {
+    return frequencies_hz;
+  }
+  std::vector<double> known_hz = plan.files->calibration(path).frequencies_hz;
+  std::erase_if(frequencies_hz, [&](double frequency_hz) {
+    return known_hz.empty() || frequency_hz < known_hz.front() || frequency_hz > known_hz.back();
+  });
+  if (frequencies_hz.empty()) {
+    std::erase_if(known_hz, [&](double frequency_hz) { return frequency_hz > most_hz; });
+    return known_hz;
+  }
+  return frequencies_hz;
+}
+
 std::unique_ptr<Recording> open_to_listen(const std::filesystem::path& path, const Settings& settings) {
-  Settings quick = listening(settings);
-  quick.front_end.frequencies_hz = Settings().front_end.frequencies_hz;
-  auto recording = open_recording(path, quick);
+  Listening listening{.frequencies_hz = Settings().front_end.frequencies_hz};
+  auto recording = open_recording(path, settings_to(listening, settings));
   if (recording->plan().input == InputForm::kSpectra) {
     return recording;
   }
-  quick.front_end.frequencies_hz = bins_hz(recording->plan());
-  if (quick.front_end.frequencies_hz.empty()) {
+  const std::vector<double> bins = bins_hz(recording->plan());
+  listening.frequencies_hz = given_frequencies_hz(settings.front_end);
+  if (listening.frequencies_hz.empty()) {
+    listening.frequencies_hz = bins;
+  } else {
+    listening.window_samples = window_of_run(settings, *recording);
+    listening.hop_samples = listening.window_samples / 2;
+  }
+  if (listening.frequencies_hz.empty()) {
     throw DataError(fmt::format("{}: the microphones are too far apart for windows of {} samples",
                                 recording->info().name, kWindowSamples));
   }
-  return open_recording(path, quick);
+  listening.frequencies_hz =
+      calibrated_hz(std::move(listening.frequencies_hz), recording->plan(), bins.empty() ? 0.0 : bins.back());
+  if (listening.frequencies_hz.empty()) {
+    throw DataError(fmt::format("{}: array.calibration is defined at no frequency that the array resolves",
+                                recording->info().name));
+  }
+  return open_recording(path, settings_to(listening, settings));
 }
 
 /// The microphones in use, with the information that the others take with them at these frequencies.
@@ -116,8 +181,9 @@ class Listener {
   /// Whole windows, spread over the recording.
   std::vector<Window> listen() {
     const bool is_spectra = plan_.input == InputForm::kSpectra;
-    const std::uint64_t window = is_spectra ? 1 : kWindowSamples;
-    const std::uint64_t hop = is_spectra ? 1 : kLeastHopSamples;
+    const FrontEndSettings& front_end = plan_.settings.front_end;
+    const std::uint64_t window = is_spectra ? 1 : static_cast<std::uint64_t>(front_end.window_samples);
+    const std::uint64_t hop = is_spectra ? 1 : static_cast<std::uint64_t>(front_end.hop_samples);
     const std::uint64_t samples = recording_.info().samples;
     const std::uint64_t there = samples < window ? 0 : (samples - window) / hop + 1;
     const std::uint64_t count = std::min(there, kMostWindows);
@@ -224,7 +290,9 @@ MicrophoneInspection inspect_microphones(const std::filesystem::path& path, cons
   for (std::size_t f = 0; f < plan->frequencies_hz.size(); ++f) {
     powers.push_back(power_at(windows, f, channels));
   }
-  const auto chosen = loudest(powers, recording->plan().input == InputForm::kSpectra ? 1 : kBinsApart);
+  const bool are_given =
+      recording->plan().input == InputForm::kSpectra || !given_frequencies_hz(settings.front_end).empty();
+  const auto chosen = loudest(powers, are_given ? 1 : kBinsApart);
   const std::vector<double> all_hz = std::move(plan->frequencies_hz);
   plan->frequencies_hz.clear();
   for (const std::size_t f : chosen) {
@@ -232,8 +300,9 @@ MicrophoneInspection inspect_microphones(const std::filesystem::path& path, cons
   }
   plan->gains = plan->gains.empty() ? Spectra() : part_of(plan->gains, chosen, channels);
 
+  plan->decisions_to_enter = kDecisionsToEnter;
   health::Monitor monitor(*plan);
-  std::map<int, health::Condition> bad;
+  std::map<int, health::Change> bad;
   for (const Window& window : windows) {
     if (window.bits.bit_times >= kFewestBlockBits) {
       monitor.add_bits(window.bits);
@@ -241,11 +310,12 @@ MicrophoneInspection inspect_microphones(const std::filesystem::path& path, cons
     if (monitor.add_spectra(part_of(window.spectra, chosen, channels))) {
       for (const health::Change& change : monitor.changes()) {
         if (health::is_bad(change.now)) {
-          bad[change.channel] = change.now;
+          bad[change.channel] = change;
         }
       }
     }
   }
+<<<<<<< HEAD
   MicrophoneInspection result{.geometry = plan->geometry,
                               .use = use_at(listener.engine(), plan->frequencies_hz),
                               .windows = windows.size(),
@@ -253,6 +323,13 @@ MicrophoneInspection inspect_microphones(const std::filesystem::path& path, cons
                               .bad = {}};
   for (const auto& [channel, cause] : bad) {
     result.bad.push_back({.channel = channel, .before = health::Condition::kOk, .now = cause});
+=======
+  MicrophoneInspection result{
+      .geometry = plan->geometry, .windows = windows.size(), .frequencies_hz = plan->frequencies_hz, .bad = {}};
+  for (const auto& [channel, change] : bad) {
+    result.bad.push_back(
+        {.channel = channel, .before = health::Condition::kOk, .now = change.now, .is_certain = change.is_certain});
+>>>>>>> hA
   }
   return result;
 }

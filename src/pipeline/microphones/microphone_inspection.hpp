@@ -19,9 +19,10 @@ struct MicrophoneInspection {
 };
 
 /// Decides on the microphones of a recording of any kind by the daemon's rules (health/monitor.hpp): from up to 32
-/// short windows spread over it, raw bits and, at the loudest frequencies, spectra. The settings give what the
-/// recording does not, such as the array of time data; their front end is not used. Throws what open_recording() does,
-/// DeviceError, and DataError where there are fewer than 16 whole windows or fewer than 6 microphones a side.
+/// windows spread over it, raw bits and spectra: at the frequencies of the settings' front end, in its windows, or,
+/// where these are the defaults, at the loudest that the array resolves, in short ones; in both cases where the
+/// calibration is defined. Throws what open_recording() does, DeviceError, and DataError where there are fewer than 16
+/// whole windows or fewer than 6 microphones a side.
 MicrophoneInspection inspect_microphones(const std::filesystem::path& path, const Settings& settings);
 
 /// Where the microphones of a recording stand, by itself or these settings. Throws what open_recording() does.

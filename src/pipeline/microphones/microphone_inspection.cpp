@@ -315,21 +315,14 @@ MicrophoneInspection inspect_microphones(const std::filesystem::path& path, cons
       }
     }
   }
-<<<<<<< HEAD
   MicrophoneInspection result{.geometry = plan->geometry,
                               .use = use_at(listener.engine(), plan->frequencies_hz),
                               .windows = windows.size(),
                               .frequencies_hz = plan->frequencies_hz,
                               .bad = {}};
-  for (const auto& [channel, cause] : bad) {
-    result.bad.push_back({.channel = channel, .before = health::Condition::kOk, .now = cause});
-=======
-  MicrophoneInspection result{
-      .geometry = plan->geometry, .windows = windows.size(), .frequencies_hz = plan->frequencies_hz, .bad = {}};
   for (const auto& [channel, change] : bad) {
     result.bad.push_back(
         {.channel = channel, .before = health::Condition::kOk, .now = change.now, .is_certain = change.is_certain});
->>>>>>> hA
   }
   return result;
 }

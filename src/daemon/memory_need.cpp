@@ -13,6 +13,7 @@
 
 #include "config/config.hpp"
 #include "config/data_rates.hpp"
+#include "config/live_samples.hpp"
 #include "core/system/host.hpp"
 #include "daemon/live/live_input.hpp"
 #include "nearfield/error.hpp"
@@ -34,10 +35,6 @@ std::string size_text(double bytes) {
     ++unit;
   }
   return fmt::format("{:.3g} {}", bytes, kUnits[unit]);
-}
-
-bool is_bare(const DaemonSettings::Source& source) {
-  return source.kind == DaemonSettings::SourceKind::kUdp || source.kind == DaemonSettings::SourceKind::kPipe;
 }
 
 MemoryNeed images_need(const Settings& settings) {

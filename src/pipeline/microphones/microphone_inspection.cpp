@@ -269,9 +269,8 @@ Spectra part_of(const Spectra& values, const std::vector<std::size_t>& chosen, s
 }  // namespace
 
 ArrayGeometry geometry_of_recording(const std::filesystem::path& path, const Settings& settings) {
-  Settings quick = listening(settings);
-  quick.front_end.frequencies_hz = Settings().front_end.frequencies_hz;
-  return open_recording(path, quick)->plan().settings.array.geometry;
+  const Listening listening{.frequencies_hz = Settings().front_end.frequencies_hz};
+  return open_recording(path, settings_to(listening, settings))->plan().settings.array.geometry;
 }
 
 MicrophoneInspection inspect_microphones(const std::filesystem::path& path, const Settings& settings) {

@@ -21,14 +21,17 @@ constexpr double kLocalFloor = 1e-3;
 constexpr double kArrayFloor = 1e-5;
 /// A healthy microphone may have four times (6 dB) its neighbours' noise, which is what patterns behind the first show.
 constexpr double kUnlikeNoise = 4.0;
-/// Below this share of its prediction a deviation is no evidence.
+/// Below this share of its prediction a deviation is no evidence, and below so many times the least variance.
 constexpr double kNear = 0.15;
+constexpr double kLeastVariances = 3.0;
 
 /// Microphones whose predictions choose the priors, and what their mean counts against the neighbours' own evidence.
-constexpr std::size_t kSample = 64;
+constexpr std::size_t kSample = 48;
 constexpr double kSampleWeight = 50.0;
-/// Neighbours that are left out of the sample's predictions: bad ones that are not known yet.
+/// Neighbours at most that are left out of the sample's predictions, as bad ones that are not known yet: those that
+/// miss theirs by more than so many times the set's mean.
 constexpr int kTrimmed = 2;
+constexpr double kStriking = 6.0;
 /// Squared standard deviations beyond which a sample counts no more.
 constexpr double kMostMisfit = 16.0;
 /// Priors with which microphones are judged at first; only against one that looks bad do all of them count.
@@ -39,9 +42,10 @@ constexpr double kSuspicious = 3.0;
 constexpr double kExceptional = 0.05;
 
 /// Neighbours at most that may be bad beside a bad microphone without being known yet.
-constexpr int kMostCompanions = 3;
-/// Priors by which they are looked for.
+constexpr int kMostCompanions = 1;
+/// Priors by which they are looked for, and with which microphones are then judged.
 constexpr std::size_t kOrders = 3;
+constexpr std::size_t kCompanionChoices = 6;
 /// Odds from which on companions are not looked for.
 constexpr double kClear = 15.0;
 /// Fewer neighbours predict nothing.
@@ -92,7 +96,11 @@ std::size_t Misfit::heaviest() const {
 
 FieldEvidence::FieldEvidence(const Neighbourhoods& neighbourhoods, LocalPriors& priors, std::vector<Complex> values,
                              bool is_noise)
-    : neighbourhoods_(&neighbourhoods), priors_(&priors), values_(std::move(values)), is_noise_(is_noise) {}
+    : neighbourhoods_(&neighbourhoods),
+      priors_(&priors),
+      values_(std::move(values)),
+      filled_(values_),
+      is_noise_(is_noise) {}
 
 LocalField::Values FieldEvidence::values_around(std::size_t channel, std::span<const std::uint8_t> left_out) const {
   LocalField::Values values;
@@ -145,8 +153,12 @@ double FieldEvidence::log_density(std::size_t prior, std::size_t channel,
   const Precision& precision = priors_->precision(prior, neighbourhoods_->shape_of(channel));
   LocalField field =
       known_field(precision, values_around(channel, left_out), neighbourhoods_->members(channel), left_out);
-  for (int i = 0; i < kTrimmed; ++i) {
-    field.leave_out(field.worst());
+  for (int i = 0; i < kTrimmed && field.neighbours() > kFewestNeighbours; ++i) {
+    const std::size_t worst = field.worst();
+    if (field.misfit(worst) < kStriking * field.scale()) {
+      break;
+    }
+    field.leave_out(worst);
   }
   const LocalPrediction predicted = field.predict();
   const double squares = std::min(std::norm(values_[channel] - predicted.value) / predicted.variance, kMostMisfit);
@@ -253,9 +265,10 @@ FieldEvidence::Found FieldEvidence::judge_by(std::size_t choices, std::size_t ch
   const Complex value = values_[channel];
   found.log_odds = found.misfit.log_odds(value);
   const double off = std::norm(value - found.misfit.value());
-  if (found.log_odds > kClear || off <= kNear * kNear * std::norm(found.misfit.value()) + floor) {
+  if (is_noise_ || found.log_odds > kClear || off <= kNear * kNear * std::norm(found.misfit.value()) + floor) {
     return found;
   }
+  fields.erase(fields.begin() + static_cast<std::ptrdiff_t>(std::min(fields.size(), kCompanionChoices)), fields.end());
   for (std::size_t order = 0; order < std::min(fields.size(), kOrders) && found.log_odds <= kClear; ++order) {
     Found clearer = without_companions(fields, order, value, floor);
     if (clearer.log_odds > found.log_odds) {
@@ -292,22 +305,23 @@ FieldEvidence::Found FieldEvidence::without_companions(std::vector<LocalField> f
   return found;
 }
 
-bool FieldEvidence::is_near(std::size_t channel, std::span<const std::uint8_t> left_out) const {
-  const auto members = neighbourhoods_->members(channel);
+/// Values of microphones that are left out are taken to be as predicted.
+bool FieldEvidence::is_near(std::size_t channel, std::span<const std::uint8_t> left_out, double own_floor) const {
   if (choices_.empty()) {
     return true;
   }
+  const double power = power_around(channel, left_out);
+  const auto members = neighbourhoods_->members(channel);
   const Precision& precision = priors_->precision(choices_.front().prior, neighbourhoods_->shape_of(channel));
   Complex sum = 0.0;
-  for (std::size_t m = 1; m < kFieldSize; ++m) {
-    const auto other = static_cast<std::size_t>(members[m]);
-    if (left_out[other] != 0) {
-      return false;
-    }
-    sum -= precision.matrix[m] * values_[other];
+  for (std::size_t m = 1; m < kFieldSize && !precision.is_identity; ++m) {
+    sum -= precision.matrix[m] * filled_[static_cast<std::size_t>(members[m])];
   }
   const Complex predicted = sum / precision.matrix[0];
-  return std::norm(values_[channel] - predicted) <= kNear * kNear * std::norm(predicted);
+  const double noise = precision.is_identity && first_choices_ == 1 ? kUnlikeNoise * power : 0.0;
+  const double expected = kLeastVariances * (kGainDeviation * kGainDeviation * std::norm(predicted) +
+                                             kLocalFloor * power + kArrayFloor * mean_power_ + own_floor + noise);
+  return std::norm(values_[channel] - predicted) <= std::max(kNear * kNear * std::norm(predicted), expected);
 }
 
 }  // namespace nearfield::health

@@ -57,9 +57,11 @@ class FieldEvidence {
   [[nodiscard]] Found judge_thoroughly(std::size_t channel, std::span<const std::uint8_t> left_out,
                                        double own_floor) const;
   /// True if the microphone is so near to its prediction that judge() would find nothing. Quick.
-  [[nodiscard]] bool is_near(std::size_t channel, std::span<const std::uint8_t> left_out) const;
+  [[nodiscard]] bool is_near(std::size_t channel, std::span<const std::uint8_t> left_out, double own_floor) const;
 
   [[nodiscard]] std::complex<double> value(std::size_t channel) const { return values_[channel]; }
+  /// For is_near(): what a microphone that is left out should have.
+  void fill(std::size_t channel, std::complex<double> value) { filled_[channel] = value; }
   /// Mean power of the neighbours that are not left out.
   [[nodiscard]] double power_around(std::size_t channel, std::span<const std::uint8_t> left_out) const;
 
@@ -80,6 +82,7 @@ class FieldEvidence {
   const Neighbourhoods* neighbourhoods_;
   LocalPriors* priors_;
   std::vector<std::complex<double>> values_;
+  std::vector<std::complex<double>> filled_;  ///< values_, those left out as predicted
   bool is_noise_;
   double mean_power_ = 0.0;
   std::vector<Choice> choices_;    ///< the best first

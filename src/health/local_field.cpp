@@ -13,6 +13,13 @@ constexpr double kTiny = std::numeric_limits<double>::min();
 
 LocalField::LocalField(const Precision& precision, const Values& values)
     : precision_(&precision), values_(values), log_determinant_(precision.log_determinant) {
+  if (precision.is_identity) {
+    whitened_ = values;
+    for (const std::complex<double>& value : values) {
+      power_ += std::norm(value);
+    }
+    return;
+  }
   std::array<double, kSize> re{};
   std::array<double, kSize> im{};
   for (std::size_t b = 0; b < kSize; ++b) {

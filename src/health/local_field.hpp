@@ -31,14 +31,14 @@ class LocalField {
   /// The neighbour that the others predict worst.
   [[nodiscard]] std::size_t worst() const;
   [[nodiscard]] std::size_t neighbours() const { return count_ - 1; }
+  /// Squared deviation of a member from what all others predict, over the variance for a field of power 1.
+  [[nodiscard]] double misfit(std::size_t member) const {
+    return std::norm(whitened_[member]) / matrix()[member * kSize + member];
+  }
   /// The power that all members show together, member 0 included.
   [[nodiscard]] double scale() const { return power_ / static_cast<double>(count_); }
 
  private:
-  [[nodiscard]] double misfit(std::size_t member) const {
-    return std::norm(whitened_[member]) / matrix()[member * kSize + member];
-  }
-
   using Matrix = std::array<double, kSize * kSize>;
   [[nodiscard]] const Matrix& matrix() const { return has_own_ ? own_ : precision_->matrix; }
   const Precision* precision_;

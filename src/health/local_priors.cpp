@@ -63,11 +63,11 @@ LocalPriors::LocalPriors(const Neighbourhoods& neighbourhoods, const ArrayGeomet
   }
 }
 
-double LocalPriors::covariance(std::size_t field, int rows, int columns) {
-  if (field < layers_.size()) {
-    return layers_[field].between(rows, columns);
+double LocalPriors::covariance(std::size_t prior, int rows, int columns) {
+  if (prior < kLayers) {
+    return layers_[prior / kNoises.size()].between(rows, columns);
   }
-  const auto ring = static_cast<double>(field - layers_.size()) / (kRings - 1);
+  const auto ring = static_cast<double>(prior - kLayers) / (kRings - 1);
   const double pitch_m = std::max(geometry_.pitch_x_m, geometry_.pitch_y_m);
   const double wavenumber = kSmallestRing * std::pow(kLargestRing / kSmallestRing, ring) / pitch_m;
   return ring_covariance(wavenumber, std::hypot(rows * geometry_.pitch_y_m, columns * geometry_.pitch_x_m));
@@ -77,14 +77,16 @@ std::unique_ptr<Precision> LocalPriors::compute(std::size_t prior, std::size_t s
   auto precision = std::make_unique<Precision>();
   const Neighbourhoods::Shape& members = neighbourhoods_->shapes()[shape];
   const bool has_field = prior != kNoiseAlone;
+  precision->is_identity = !has_field;
   for (std::size_t a = 0; a < kPriorSize; ++a) {
     for (std::size_t b = 0; has_field && b < a; ++b) {
-      const double value = covariance(prior / kNoises.size(), members[a].rows - members[b].rows,
-                                      members[a].columns - members[b].columns);
+      const double value =
+          covariance(prior, members[a].rows - members[b].rows, members[a].columns - members[b].columns);
       precision->matrix[a * kPriorSize + b] = value;
       precision->matrix[b * kPriorSize + a] = value;
     }
-    precision->matrix[a * kPriorSize + a] = has_field ? 1.0 + kNoises[prior % kNoises.size()] : 1.0;
+    const double noise = prior < kLayers ? kNoises[prior % kNoises.size()] : kNoiseOfRings;
+    precision->matrix[a * kPriorSize + a] = has_field ? 1.0 + noise : 1.0;
   }
   precision->log_determinant = invert(precision->matrix);
   return precision;

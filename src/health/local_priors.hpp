@@ -12,20 +12,26 @@ namespace nearfield::health {
 struct Precision {
   std::array<double, Neighbourhoods::kSize * Neighbourhoods::kSize> matrix{};  ///< [member][member]
   double log_determinant = 0.0;
+  bool is_identity = false;
 };
 
 /// The priors of the field at one frequency among which the data choose (docs/health.md):
 ///   - sources of any shape at 0.5, 1 and 2 times the standoff (field_prediction.hpp),
-///   - rings of wavenumbers, 8 % wide, from waves of 18 pitches to waves of 2.4 pitches: a mode or a wave of a plate,
-///   - noise alone, without a field,
-/// each of the first two with noise of 1e-5 and of 1e-3 of the field's power.
+///     each with noise of 1e-5 and of 1e-3 of the field's power,
+///   - rings of wavenumbers, 8 % wide and 20 % apart, from waves of 18 pitches to waves of 2.4 pitches: a mode or a
+///   wave
+///     of a plate, with noise of 1e-4,
+///   - noise alone, without a field.
 class LocalPriors {
  public:
   static constexpr std::array kDistanceFactors = {0.5, 1.0, 2.0};
   static constexpr std::array kNoises = {1e-5, 1e-3};
-  static constexpr std::size_t kRings = 6;
-  static constexpr std::size_t kFields = kDistanceFactors.size() + kRings;
-  static constexpr std::size_t kCount = kFields * kNoises.size() + 1;
+  static constexpr std::size_t kLayers = kDistanceFactors.size() * kNoises.size();
+  static constexpr std::size_t kRings = 12;
+  static constexpr double kNoiseOfRings = 1e-4;
+  static constexpr std::size_t kCount = kLayers + kRings + 1;
+  /// Index of the prior of sources at the standoff, with the larger noise.
+  static constexpr std::size_t kStandoff = 3;
   /// Index of the prior without a field.
   static constexpr std::size_t kNoiseAlone = kCount - 1;
 
@@ -36,7 +42,7 @@ class LocalPriors {
   const Precision& precision(std::size_t prior, std::size_t shape);
 
  private:
-  [[nodiscard]] double covariance(std::size_t field, int rows, int columns);
+  [[nodiscard]] double covariance(std::size_t prior, int rows, int columns);
   [[nodiscard]] std::unique_ptr<Precision> compute(std::size_t prior, std::size_t shape);
 
   const Neighbourhoods* neighbourhoods_;

@@ -9,6 +9,10 @@
 namespace nearfield::health {
 namespace {
 
+/// Weak, mismatched and swapped microphones: where they are more than a few, and more than this share of all, a field
+/// that no prior expects is as likely a cause, or another order of the channels.
+constexpr std::size_t kFewUnlike = 3;
+constexpr std::size_t kUnlikeShare = 40;
 /// Of all microphones; where more alternate, the array is idle.
 constexpr std::size_t kIdleShare = 4;
 
@@ -30,6 +34,7 @@ Monitor::Monitor(const MonitorPlan& plan)
       votes_(channels_),
       conditions_(channels_, Condition::kOk),
       certain_(channels_),
+      confirmed_(channels_),
       deviations_(channels_) {
   use(plan);
 }
@@ -105,11 +110,18 @@ std::vector<std::complex<float>> Monitor::calibrated() const {
 }
 
 void Monitor::decide() {
+  // Each second all microphones are put back: those that are bad by what the masks of others leave of their neighbours
+  // are not found again, and from then on they predict others.
+  const bool from_scratch = decisions_ % kFromScratch == 0;
   SpectraJudge::Known known{.excluded = excluded_, .suspects = {}, .deviations = deviations_};
   for (std::size_t i = 0; i < channels_; ++i) {
-    known.suspects.push_back(is_bad(condition_by_bits(i)) ? 1 : 0);
+    const bool is_suspect = !from_scratch && is_bad(conditions_[i]) && confirmed_[i] != 0;
+    known.suspects.push_back(is_suspect || is_bad(condition_by_bits(i)) ? 1 : 0);
   }
   std::vector<Finding> found = judge_->judge(calibrated(), known);
+  for (std::size_t i = 0; i < channels_ && from_scratch; ++i) {
+    confirmed_[i] = is_bad(found[i].condition) ? 1 : 0;
+  }
   name_copies(found);
   changes_.clear();
   for (std::size_t i = 0; i < channels_; ++i) {
@@ -239,8 +251,17 @@ std::vector<int> Monitor::bad() const {
 
 std::vector<int> Monitor::to_mask(HealthMask mask) const {
   std::vector<int> channels = mask == HealthMask::kNone ? std::vector<int>() : bad();
+  const auto is_certain = [this](int channel) { return certain_[static_cast<std::size_t>(channel)] != 0; };
+  const auto has_part_of_field = [&](int channel) {
+    const Condition condition = conditions_[static_cast<std::size_t>(channel)];
+    return !is_certain(channel) &&
+           (condition == Condition::kWeak || condition == Condition::kMismatched || condition == Condition::kSwapped);
+  };
+  const auto unlike = std::count_if(channels.begin(), channels.end(), has_part_of_field);
   if (mask == HealthMask::kCertain) {
-    std::erase_if(channels, [this](int channel) { return certain_[static_cast<std::size_t>(channel)] == 0; });
+    std::erase_if(channels, [&](int channel) { return !is_certain(channel); });
+  } else if (static_cast<std::size_t>(unlike) > std::max<std::size_t>(kFewUnlike, channels_ / kUnlikeShare)) {
+    std::erase_if(channels, has_part_of_field);
   }
   return channels;
 }

@@ -42,6 +42,8 @@ class Monitor {
   static constexpr std::size_t kStep = 8;
   static constexpr std::size_t kSpan = 16;
   static constexpr int kLeave = 12;
+  /// Decisions from one that starts without anything known to the next.
+  static constexpr std::uint64_t kFromScratch = 4;
   /// Frequencies at which spectra are compared, spread over the plan's.
   static constexpr std::size_t kMostFrequencies = 4;
 
@@ -63,7 +65,8 @@ class Monitor {
   [[nodiscard]] const std::vector<Condition>& conditions() const { return conditions_; }
   /// Those with something wrong, ascending; without excluded ones.
   [[nodiscard]] std::vector<int> bad() const;
-  /// Those of bad() that are to be masked, ascending.
+  /// Those of bad() that are to be masked, ascending. With kAll no weak, mismatched and swapped ones where they are
+  /// more than 3 and more than a 40th of all: then the field, or the order of the channels, may be the cause.
   [[nodiscard]] std::vector<int> to_mask(HealthMask mask) const;
   [[nodiscard]] std::uint64_t decisions() const { return decisions_; }
 
@@ -96,8 +99,9 @@ class Monitor {
   std::vector<std::uint32_t> alternating_blocks_;
   std::vector<Votes> votes_;
   std::vector<Condition> conditions_;
-  std::vector<std::uint8_t> certain_;  ///< [channel], among the bad ones
-  std::vector<double> deviations_;     ///< [channel], as the bad ones were found
+  std::vector<std::uint8_t> certain_;    ///< [channel], among the bad ones
+  std::vector<std::uint8_t> confirmed_;  ///< [channel], found bad with all microphones put back
+  std::vector<double> deviations_;       ///< [channel], as the bad ones were found
   std::vector<Change> changes_;
   std::uint64_t decisions_ = 0;
 };

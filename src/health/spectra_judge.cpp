@@ -114,56 +114,96 @@ void SpectraJudge::find_patterns(std::span<const std::complex<float>> spectra) {
   std::transform(left_out_.begin(), left_out_.end(), usable.begin(),
                  [](std::uint8_t out) { return static_cast<std::uint8_t>(out == 0); });
   for (std::size_t f = 0; f < frequencies_; ++f) {
-    const auto from = spectra.subspan(f * channels_);
+    const std::vector<std::complex<float>> values = weighted(spectra, f);
     patterns_[f].clear();
-    for (std::vector<Complex>& pattern : window_patterns(from, windows_, frequencies_ * channels_, usable, kPatterns)) {
+    WindowPatterns patterns = window_patterns(values, windows_, channels_, usable, kPatterns);
+    for (std::vector<Complex>& pattern : patterns.strongest) {
       for (std::size_t i = 0; i < channels_; ++i) {
         pattern[i] = broken_[i] != 0 ? 0.0 : pattern[i];
       }
       patterns_[f].emplace_back(neighbourhoods_, priors_[f], std::move(pattern), !patterns_[f].empty());
     }
-    find_noise(from, f, patterns_[f]);
+    find_noise(f, patterns.noise_power);
+    find_silent(values, patterns.noise_power);
   }
   for (std::size_t i = 0; i < channels_; ++i) {
     left_out_[i] = static_cast<std::uint8_t>(left_out_[i] != 0 || silent_[i] == frequencies_);
   }
 }
 
-/// Noise is what a microphone has beside the patterns.
-void SpectraJudge::find_noise(std::span<const std::complex<float>> spectra, std::size_t frequency,
-                              const Patterns& patterns) {
-  std::vector<double> powers(channels_, 0.0);
-  std::vector<double> own(channels_, 0.0);
-  std::vector<double> noises;
-  std::vector<double> all;
-  for (std::size_t i = 0; i < channels_; ++i) {
-    double common = 0.0;
-    for (std::size_t window = 0; window < windows_; ++window) {
-      powers[i] += std::norm(Complex(spectra[window * frequencies_ * channels_ + i]));
+/// One frequency's values [window][channel]. Each window counts with the least of the windows' residuals over its own,
+/// the median of what neighbours do not predict: an event that all microphones share, such as a seam of a repeated
+/// recording, is one window among many and not the strongest pattern.
+std::vector<std::complex<float>> SpectraJudge::weighted(std::span<const std::complex<float>> spectra,
+                                                        std::size_t frequency) {
+  constexpr std::size_t kEnough = 256;
+  const std::size_t step = std::max<std::size_t>(channels_ / kEnough, 1);
+  std::vector<std::complex<float>> values;
+  std::vector<double> residuals(windows_, 0.0);
+  std::vector<double> here;
+  for (std::size_t window = 0; window < windows_; ++window) {
+    const auto field = spectra.subspan((window * frequencies_ + frequency) * channels_, channels_);
+    values.insert(values.end(), field.begin(), field.end());
+    here.clear();
+    for (std::size_t i = 0; i < channels_; i += step) {
+      const double* row =
+          priors_[frequency].precision(LocalPriors::kStandoff, neighbourhoods_.shape_of(i)).matrix.data();
+      const auto members = neighbourhoods_.members(i);
+      Complex sum = 0.0;
+      bool is_whole = true;
+      for (std::size_t m = 0; m < members.size(); ++m) {
+        const auto other = static_cast<std::size_t>(members[m]);
+        is_whole = is_whole && left_out_[other] == 0;
+        sum += row[m] * Complex(field[other]);
+      }
+      if (is_whole) {
+        here.push_back(std::norm(sum) / row[0]);
+      }
     }
-    for (const FieldEvidence& pattern : patterns) {
-      common += std::norm(pattern.value(i));
-    }
-    own[i] = std::max(powers[i] - common, 0.0);
-    if (left_out_[i] == 0) {
-      noises.push_back(own[i]);
-      all.push_back(powers[i]);
+    residuals[window] = here.empty() ? 0.0 : median(here);
+  }
+  double least = std::numeric_limits<double>::infinity();
+  for (const double residual : residuals) {
+    least = residual > 0.0 ? std::min(least, residual) : least;
+  }
+  for (std::size_t window = 0; window < windows_; ++window) {
+    const auto scale = static_cast<float>(residuals[window] > 0.0 ? std::sqrt(least / residuals[window]) : 1.0);
+    for (std::size_t i = 0; i < channels_; ++i) {
+      values[window * channels_ + i] *= scale;
     }
   }
-  std::fill_n(noise_.begin() + static_cast<std::ptrdiff_t>(frequency * channels_), channels_, 0.0);
-  if (noises.empty() || windows_ <= patterns.size()) {
-    return;
-  }
+  return values;
+}
+
+void SpectraJudge::find_noise(std::size_t frequency, std::span<const double> noise_power) {
   std::vector<double> around;
   for (std::size_t i = 0; i < channels_; ++i) {
     around.clear();
     for (const int member : neighbourhoods_.members(i).subspan<1>()) {
-      if (left_out_[static_cast<std::size_t>(member)] == 0) {
-        around.push_back(own[static_cast<std::size_t>(member)]);
+      const auto other = static_cast<std::size_t>(member);
+      if (!noise_power.empty() && left_out_[other] == 0) {
+        around.push_back(noise_power[other]);
       }
     }
-    noise_[frequency * channels_ + i] =
-        around.empty() ? 0.0 : median(around) / static_cast<double>(windows_ - patterns.size());
+    noise_[frequency * channels_ + i] = around.empty() ? 0.0 : median(around);
+  }
+}
+
+void SpectraJudge::find_silent(std::span<const std::complex<float>> values, std::span<const double> noise_power) {
+  std::vector<double> powers(channels_, 0.0);
+  std::vector<double> noises;
+  std::vector<double> all;
+  for (std::size_t i = 0; i < channels_; ++i) {
+    for (std::size_t window = 0; window < windows_; ++window) {
+      powers[i] += std::norm(Complex(values[window * channels_ + i]));
+    }
+    if (left_out_[i] == 0 && !noise_power.empty()) {
+      noises.push_back(noise_power[i]);
+      all.push_back(powers[i]);
+    }
+  }
+  if (noises.empty()) {
+    return;
   }
   const double noise = median(noises);
   const bool has_noise = noise > kLeastNoise * median(all);
@@ -176,6 +216,19 @@ void SpectraJudge::choose_priors() {
   for (Patterns& patterns : patterns_) {
     for (FieldEvidence& pattern : patterns) {
       pattern.choose_priors(left_out_);
+    }
+  }
+  for (std::size_t i = 0; i < channels_; ++i) {
+    if (left_out_[i] != 0) {
+      fill(i);
+    }
+  }
+}
+
+void SpectraJudge::fill(std::size_t channel) {
+  for (std::size_t f = 0; f < frequencies_; ++f) {
+    for (std::size_t k = 0; k < patterns_[f].size(); ++k) {
+      patterns_[f][k].fill(channel, found_in(f, k, channel).misfit.value());
     }
   }
 }
@@ -203,6 +256,7 @@ void SpectraJudge::leave_out_outliers(std::span<const std::complex<float>> spect
     }
     for (const std::size_t channel : outliers) {
       left_out_[channel] = 1;
+      fill(channel);
       for (const int user : neighbourhoods_.users(channel)) {
         stale_[static_cast<std::size_t>(user)] = 1;
       }
@@ -233,7 +287,7 @@ void SpectraJudge::judge_channel(std::size_t channel) {
     double& odds = odds_[f * channels_ + channel];
     odds = 0.0;
     for (std::size_t k = 0; broken_[channel] == 0 && k < patterns_[f].size(); ++k) {
-      if (!patterns_[f][k].is_near(channel, left_out_)) {
+      if (!patterns_[f][k].is_near(channel, left_out_, own_floor(f, channel))) {
         odds += extraordinary(found_in(f, k, channel).log_odds);
       }
     }

@@ -23,8 +23,9 @@ struct Finding {
 /// Compares each microphone with what its neighbours predict, at several frequencies and in the patterns that windows
 /// have in common (window_patterns.hpp), and adds up the log odds that it is no healthy one (field_evidence.hpp).
 /// Microphones that fail, and fail worst among those round them, are left out of all predictions, and so on until none
-/// is new; those left out are then judged by the rest. Each decision starts with all microphones: none is bad for the
-/// reason that it was bad before. docs/health.md has the thresholds and what they come from.
+/// is new; those left out are then judged by the rest. A decision starts with all microphones: none is bad for the
+/// reason that it was bad before, but for those that the caller suspects. docs/health.md has the thresholds and what
+/// they come from.
 class SpectraJudge {
  public:
   /// standoff_m: distance of the sources' plane. Expects a grid of at least Neighbourhoods::kSize microphones.
@@ -57,8 +58,12 @@ class SpectraJudge {
   using Patterns = std::vector<FieldEvidence>;
 
   void find_patterns(std::span<const std::complex<float>> spectra);
-  void find_noise(std::span<const std::complex<float>> spectra, std::size_t frequency, const Patterns& patterns);
+  [[nodiscard]] std::vector<std::complex<float>> weighted(std::span<const std::complex<float>> spectra,
+                                                          std::size_t frequency);
+  void find_noise(std::size_t frequency, std::span<const double> noise_power);
+  void find_silent(std::span<const std::complex<float>> values, std::span<const double> noise_power);
   void choose_priors();
+  void fill(std::size_t channel);
   void leave_out_outliers(std::span<const std::complex<float>> spectra);
   void judge_channel(std::size_t channel);
   [[nodiscard]] double contradiction(std::size_t channel) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace nearfield::health {
 namespace {
@@ -11,8 +12,11 @@ using Complex = std::complex<double>;
 
 /// Times the median channel's power: the most with which a channel counts.
 constexpr double kMostShare = 10.0;
-/// Steps of the iteration; patterns that are not apart by then are alike in strength, and any mixture of them serves.
-constexpr int kSteps = 24;
+/// Sweeps of rotations; matrices of 16 are diagonal to the last bits after six.
+constexpr int kSweeps = 8;
+
+/// Share of a pattern in one window from which on it is an event of that window.
+constexpr double kEvent = 0.4;
 
 /// conj(a) b, without the checks of the standard's product for infinities.
 Complex times(Complex a, Complex b) {
@@ -63,64 +67,104 @@ std::vector<Complex> gram(std::span<const std::complex<float>> spectra, std::siz
   return sums;
 }
 
-/// Takes from `vector` its part along the others and gives it length 1; all 0 where nothing is left.
-void make_orthonormal(std::vector<Complex>& vector, std::span<const std::vector<Complex>> others) {
-  for (const std::vector<Complex>& other : others) {
-    Complex part = 0.0;
-    for (std::size_t t = 0; t < vector.size(); ++t) {
-      part += times(other[t], vector[t]);
+/// Eigenvalues, and the eigenvectors [window][vector], of a Hermitian matrix, by cyclic Jacobi rotations (Golub and Van
+/// Loan 2013, section 8.5.2).
+struct Eigen {
+  std::vector<double> values;
+  std::vector<Complex> vectors;
+};
+
+Eigen eigen_of(std::vector<Complex> matrix, std::size_t n) {
+  Eigen eigen{.values = std::vector<double>(n), .vectors = std::vector<Complex>(n * n)};
+  for (std::size_t i = 0; i < n; ++i) {
+    eigen.vectors[i * n + i] = 1.0;
+  }
+  // Columns p and q of a matrix, times (c e^{j phi}, -s) and (s e^{j phi}, c).
+  const auto turn_columns = [n](std::vector<Complex>& of, std::size_t p, std::size_t q, Complex cosine, Complex sine,
+                                double c, double s) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const Complex one = of[i * n + p];
+      const Complex other = of[i * n + q];
+      of[i * n + p] = times(std::conj(cosine), one) - s * other;
+      of[i * n + q] = times(std::conj(sine), one) + c * other;
     }
-    for (std::size_t t = 0; t < vector.size(); ++t) {
-      vector[t] -= part * other[t];
+  };
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    for (std::size_t p = 0; p + 1 < n; ++p) {
+      for (std::size_t q = p + 1; q < n; ++q) {
+        const Complex between = matrix[p * n + q];
+        const double size = std::abs(between);
+        if (size <= std::numeric_limits<double>::min()) {
+          continue;
+        }
+        const double tau = (matrix[q * n + q].real() - matrix[p * n + p].real()) / (2.0 * size);
+        const double t = (tau < 0.0 ? -1.0 : 1.0) / (std::abs(tau) + std::hypot(1.0, tau));
+        const double c = 1.0 / std::hypot(1.0, t);
+        const double s = t * c;
+        const Complex phase = between / size;
+        turn_columns(matrix, p, q, c * phase, s * phase, c, s);
+        for (std::size_t i = 0; i < n; ++i) {
+          const Complex one = matrix[p * n + i];
+          const Complex other = matrix[q * n + i];
+          matrix[p * n + i] = times(c * phase, one) - s * other;
+          matrix[q * n + i] = times(s * phase, one) + c * other;
+        }
+        turn_columns(eigen.vectors, p, q, c * phase, s * phase, c, s);
+      }
     }
   }
-  double power = 0.0;
-  for (const Complex& value : vector) {
-    power += std::norm(value);
+  for (std::size_t i = 0; i < n; ++i) {
+    eigen.values[i] = matrix[i * n + i].real();
   }
-  for (Complex& value : vector) {
-    value = power > std::numeric_limits<double>::min() ? value / std::sqrt(power) : 0.0;
-  }
+  return eigen;
 }
 
-/// Orthonormal vectors over windows, by orthogonal iteration (Golub and Van Loan 2013, section 8.2.4).
-std::vector<std::vector<Complex>> strongest(const std::vector<Complex>& gram, std::size_t windows, std::size_t count) {
-  std::vector<std::vector<Complex>> vectors(count, std::vector<Complex>(windows));
-  for (std::size_t k = 0; k < count; ++k) {
-    for (std::size_t t = 0; t < windows; ++t) {
-      vectors[k][t] = std::polar(1.0, 2.4 * static_cast<double>((k + 1) * (t + 1) * (t + k + 1)));
-    }
-    make_orthonormal(vectors[k], std::span(vectors).first(k));
-  }
-  for (int step = 0; step < kSteps; ++step) {
-    for (std::size_t k = 0; k < count; ++k) {
-      std::vector<Complex> next(windows);
-      for (std::size_t a = 0; a < windows; ++a) {
-        for (std::size_t b = 0; b < windows; ++b) {
-          next[a] += times(gram[b * windows + a], vectors[k][b]);
-        }
-      }
-      vectors[k] = std::move(next);
-      make_orthonormal(vectors[k], std::span(vectors).first(k));
-      make_orthonormal(vectors[k], std::span(vectors).first(k));  // once more, for what rounding left
-    }
-  }
-  return vectors;
+/// Share of the noise that the weakest quarter of the patterns has of so many windows and microphones: the lower edge
+/// of Marchenko and Pastur's distribution, less the width of its first quarter.
+double weakest_share(std::size_t windows, std::size_t channels) {
+  const double root = std::sqrt(static_cast<double>(windows) / static_cast<double>(std::max<std::size_t>(channels, 1)));
+  return std::pow(std::max(1.0 - 0.8 * root, 0.3), 2);
 }
 
 }  // namespace
 
-std::vector<std::vector<Complex>> window_patterns(std::span<const std::complex<float>> spectra, std::size_t windows,
-                                                  std::size_t stride, std::span<const std::uint8_t> usable,
-                                                  std::size_t most) {
+WindowPatterns window_patterns(std::span<const std::complex<float>> spectra, std::size_t windows, std::size_t stride,
+                               std::span<const std::uint8_t> usable, std::size_t most) {
   const std::vector<double> weights = channel_weights(spectra, windows, stride, usable);
-  const auto vectors = strongest(gram(spectra, windows, stride, weights), windows, std::min(most, windows));
-  std::vector<std::vector<Complex>> patterns;
-  for (const std::vector<Complex>& vector : vectors) {
-    std::vector<Complex>& pattern = patterns.emplace_back(usable.size());
+  const Eigen eigen = eigen_of(gram(spectra, windows, stride, weights), windows);
+  std::vector<std::size_t> order(windows);
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return eigen.values[a] > eigen.values[b]; });
+  const auto pattern_of = [&](std::size_t vector) {
+    std::vector<Complex> pattern(usable.size());
     for (std::size_t t = 0; t < windows; ++t) {
+      const Complex weight = std::conj(eigen.vectors[t * windows + vector]);
       for (std::size_t i = 0; i < usable.size(); ++i) {
-        pattern[i] += times(std::conj(vector[t]), Complex(spectra[t * stride + i]));
+        pattern[i] += times(weight, Complex(spectra[t * stride + i]));
+      }
+    }
+    return pattern;
+  };
+  WindowPatterns patterns;
+  for (std::size_t k = 0; k < windows && patterns.strongest.size() < most; ++k) {
+    double largest = 0.0;
+    for (std::size_t t = 0; t < windows; ++t) {
+      largest = std::max(largest, std::norm(eigen.vectors[t * windows + order[k]]));
+    }
+    if (k == 0 || largest < kEvent) {
+      patterns.strongest.push_back(pattern_of(order[k]));
+    }
+  }
+  const std::size_t quarter = windows / 4;
+  if (quarter >= 2) {
+    const auto channels = static_cast<std::size_t>(std::count(usable.begin(), usable.end(), 1));
+    const double scale = 1.0 / (static_cast<double>(quarter) * weakest_share(windows, channels));
+    patterns.noise_power.assign(usable.size(), 0.0);
+    for (std::size_t k = windows - quarter; k < windows; ++k) {
+      const std::vector<Complex> pattern = pattern_of(order[k]);
+      for (std::size_t i = 0; i < usable.size(); ++i) {
+        patterns.noise_power[i] += scale * std::norm(pattern[i]);
       }
     }
   }

@@ -102,6 +102,25 @@ TEST(Inspect, JudgesTimeDataAndSpectra) {
   EXPECT_EQ(causes(inspected(folder / "s.h5")), (std::map<int, std::string>{{35, "weak"}}));
 }
 
+// What a run would look at, in its windows; without frequencies of the user's the loudest ones in short windows. A
+// calibration of one frequency made judging impossible.
+TEST(Inspect, JudgesAtTheRunsOwnFrequenciesAndWhereTheCalibrationIsDefined) {
+  const test::TemporaryFolder folder;
+  constexpr double kTone_hz = 1464.84375;
+  write_time_data(folder / "t.h5", kBitRateHz / kBitsPerWord, 64, test::monopole_samples(32768, kTone_hz));
+  const auto frequencies_of = [&](const std::string& options) {
+    const json report = inspected(folder / "t.h5", test::kSmallArrayOptions + options);
+    EXPECT_EQ(report["microphones"]["judged"], true) << report["microphones"];
+    EXPECT_TRUE(causes(report).empty()) << report["microphones"];
+    return report["microphones"]["frequencies_hz"].get<std::vector<double>>();
+  };
+  EXPECT_EQ(frequencies_of("--set front_end.frequencies_hz=[1464.84375]"), std::vector<double>{kTone_hz});
+  write_calibration(folder / "k.h5", {.geometry = {.rows = 8, .columns = 8, .pitch_x_m = 0.02, .pitch_y_m = 0.02},
+                                      .frequencies_hz = {kTone_hz},
+                                      .gains = std::vector<std::complex<float>>(64, 1.0F)});
+  EXPECT_EQ(frequencies_of("--set array.calibration=" + (folder / "k.h5")), std::vector<double>{kTone_hz});
+}
+
 // Nothing is imaged: planes and points that no image of this file could have do not keep it from being judged.
 TEST(Inspect, IgnoresWhatImagesAloneNeed) {
   const test::TemporaryFolder folder;

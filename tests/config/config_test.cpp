@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 
 #include "config/written_file.hpp"
@@ -80,6 +81,20 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_EQ(settings.device.index, 2);
   EXPECT_EQ(settings.device.fft, "clfft");
   EXPECT_EQ(settings.explicit_keys.size(), 31U);
+}
+
+TEST(Config, MasksWhatIsCertainUnlessToldOtherwise) {
+  EXPECT_EQ(load_text("").array.health.mask, HealthMask::kCertain);
+  const std::map<std::string, HealthMask> words = {{"certain", HealthMask::kCertain},
+                                                   {"all", HealthMask::kAll},
+                                                   {"none", HealthMask::kNone},
+                                                   {"true", HealthMask::kCertain},
+                                                   {"false", HealthMask::kNone}};
+  for (const auto& [word, mask] : words) {
+    EXPECT_EQ(load_text("array: {health: {mask: " + word + "}}\n").array.health.mask, mask) << word;
+  }
+  EXPECT_THAT(errors_of("array: {health: {mask: some}}\n"),
+              ElementsAre(HasSubstr("array.health.mask: expected one of certain, all, none, found \"some\"")));
 }
 
 TEST(Config, RemembersWhatTheUserGave) {

@@ -112,7 +112,7 @@ TEST(BadMicrophones, AreFoundFromBitsThroughAFrontEnd) {
     std::vector<std::complex<float>> spectra(3 * kChannels);
     health::BitStatistics bits;
     position += 100 * kWindowSamples;
-    for (std::size_t window = 0; window < health::Monitor::kSpan; ++window) {
+    for (std::size_t window = 0; window < 2 * health::Monitor::kSpan; ++window) {
       const std::vector<std::uint32_t> words = array.next();
       engine->push_bits(position, words);
       engine->compute_window(position);

@@ -151,7 +151,7 @@ TEST(Certainty, AGroupThatFitsAgainComesBack) {
   }
   Monitor monitor(plan_for(kTwelve, {1000.0}, test::kStandoff_m));
   add(monitor, array, 2 * kSecond);
-  EXPECT_GE(monitor.bad().size(), 9U) << "all but corners that the field does not reach";
+  EXPECT_GE(monitor.bad().size(), 6U) << "half of them: corners are not reached, and bad neighbours hide each other";
   array.heal();
   add(monitor, array, 5 * kSecond);
   EXPECT_EQ(monitor.bad(), std::vector<int>());

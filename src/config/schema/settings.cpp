@@ -48,7 +48,7 @@ Form<AxesOfFile> axes_of_file() {
 }
 constexpr int kMostBatch = 1024;
 
-/// false is what it was called before there were three.
+/// false and true are what there was before there were three; configurations that were shipped have the latter.
 Form<HealthMask> health_mask() {
   Form<HealthMask> form =
       choice<HealthMask>({{HealthMask::kCertain,
@@ -57,6 +57,9 @@ Form<HealthMask> health_mask() {
                           {HealthMask::kAll, "those, too, that do not fit their neighbours"},
                           {HealthMask::kNone, "what is found is only reported"}});
   form.read = [read = std::move(form.read)](YamlMap& map, const std::string& key, const std::filesystem::path& folder) {
+    if (map.is_word(key, "true")) {
+      return std::optional(HealthMask::kCertain);
+    }
     return map.is_word(key, "false") ? std::optional(HealthMask::kNone) : read(map, key, folder);
   };
   return form;

@@ -47,16 +47,18 @@ struct Listening {
   int hop_samples = kLeastHopSamples;
 };
 
-/// The frequencies that the settings give, of bands the middle; empty where they give none.
-std::vector<double> given_frequencies_hz(const FrontEndSettings& front_end) {
+/// The frequencies that the user gave, of bands the middle; empty where none were given.
+std::vector<double> given_frequencies_hz(const Settings& settings) {
+  const FrontEndSettings& front_end = settings.front_end;
   if (!front_end.bands_hz.empty()) {
     std::vector<double> middles_hz;
     std::transform(front_end.bands_hz.begin(), front_end.bands_hz.end(), std::back_inserter(middles_hz),
                    [](const Band& band) { return std::sqrt(band.low_hz * band.high_hz); });
     return middles_hz;
   }
-  return front_end.frequencies_hz == Settings().front_end.frequencies_hz ? std::vector<double>()
-                                                                         : front_end.frequencies_hz;
+  const auto& keys = settings.explicit_keys;
+  const bool are_given = std::find(keys.begin(), keys.end(), "front_end.frequencies_hz") != keys.end();
+  return are_given ? front_end.frequencies_hz : std::vector<double>();
 }
 
 /// Settings for the monitor's windows. Nothing is imaged, so that settings of planes, points and predictors must not
@@ -130,7 +132,7 @@ std::unique_ptr<Recording> open_to_listen(const std::filesystem::path& path, con
     return recording;
   }
   const std::vector<double> bins = bins_hz(recording->plan());
-  listening.frequencies_hz = given_frequencies_hz(settings.front_end);
+  listening.frequencies_hz = given_frequencies_hz(settings);
   if (listening.frequencies_hz.empty()) {
     listening.frequencies_hz = bins;
   } else {
@@ -289,8 +291,7 @@ MicrophoneInspection inspect_microphones(const std::filesystem::path& path, cons
   for (std::size_t f = 0; f < plan->frequencies_hz.size(); ++f) {
     powers.push_back(power_at(windows, f, channels));
   }
-  const bool are_given =
-      recording->plan().input == InputForm::kSpectra || !given_frequencies_hz(settings.front_end).empty();
+  const bool are_given = recording->plan().input == InputForm::kSpectra || !given_frequencies_hz(settings).empty();
   const auto chosen = loudest(powers, are_given ? 1 : kBinsApart);
   const std::vector<double> all_hz = std::move(plan->frequencies_hz);
   plan->frequencies_hz.clear();

@@ -20,7 +20,7 @@ struct MicrophoneInspection {
 
 /// Decides on the microphones of a recording of any kind by the daemon's rules (health/monitor.hpp): from up to 32
 /// windows spread over it, raw bits and spectra: at the frequencies of the settings' front end, in its windows, or,
-/// where these are the defaults, at the loudest that the array resolves, in short ones; in both cases where the
+/// where the user gave none, at the loudest that the array resolves, in short ones; in both cases where the
 /// calibration is defined. Throws what open_recording() does, DeviceError, and DataError where there are fewer than 16
 /// whole windows or fewer than 6 microphones a side.
 MicrophoneInspection inspect_microphones(const std::filesystem::path& path, const Settings& settings);

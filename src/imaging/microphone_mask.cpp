@@ -83,7 +83,7 @@ void fill_masked(std::span<std::complex<double>> field, const MicrophoneMask& ma
   }
 }
 
-std::size_t most_maskable(const ArrayGeometry& geometry) { return static_cast<std::size_t>(geometry.channels()) / 4; }
+std::size_t most_maskable(const ArrayGeometry& geometry) { return static_cast<std::size_t>(geometry.channels()) / 2; }
 
 std::size_t mask_capacity(const ArrayPlan& plan) {
   const auto channels = static_cast<std::size_t>(plan.geometry.channels());

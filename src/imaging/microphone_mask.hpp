@@ -36,7 +36,7 @@ void fill_masked(std::span<std::complex<double>> field, const MicrophoneMask& ma
 /// Where none is, also gives back what earlier masks of this plan kept for theirs (prior_fill.hpp).
 MicrophoneMask make_mask(const ArrayPlan& plan, const std::vector<int>& channels);
 
-/// The largest number of microphones that a running engine masks: a quarter of the array. With more, the fault is
+/// The largest number of microphones that a running engine masks: half of the array. With more, the fault is
 /// unlikely to be in the microphones.
 std::size_t most_maskable(const ArrayGeometry& geometry);
 

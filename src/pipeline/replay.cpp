@@ -165,12 +165,25 @@ std::string devices_of(const std::vector<ReplayPart>& parts, std::size_t process
   return fmt::format("{}", fmt::join(names, " and "));
 }
 
+/// Throws DataError where so many microphones are silent, every sample 0, that too few are left.
+void require_heard(const SampleLevels& levels, const Recording& recording) {
+  const auto is_silent = [](const ChannelLevel& one) { return one.samples > one.non_finite && one.peak == 0.0; };
+  const auto silent = std::count_if(levels.channels.begin(), levels.channels.end(), is_silent);
+  const ArraySettings& array = recording.plan().settings.array;
+  const std::string flaw = flaw_of_valid(array, array.geometry.channels() - static_cast<int>(silent));
+  if (silent < std::ssize(levels.channels) && !flaw.empty()) {
+    throw DataError(
+        fmt::format("{}: {} microphones are silent, each sample is 0: {}", recording.info().name, silent, flaw));
+  }
+}
+
 /// Levels come first: a wrong unit shows in them.
 void tell_of_levels(const Recording& recording, const ReplayOptions& options) {
   const std::optional<SampleLevels> levels = options.inform || options.warn ? recording.levels() : std::nullopt;
   if (!levels) {
     return;
   }
+  require_heard(*levels, recording);
   if (options.inform) {
     options.inform(text_of(*levels, true));
   }

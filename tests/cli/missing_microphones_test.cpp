@@ -135,5 +135,18 @@ TEST_F(MissingMicrophones, MasksAndDeadOnesTogetherEndAReplay) {
                                         "(array.fewest_valid_share: 0.5), found 26"));
 }
 
+// A cable that is not plugged in: 60 silent channels of 64 were 64 of 64 used, without a flag.
+TEST_F(MissingMicrophones, SilentOnesEndAReplayWhereTooFewAreLeft) {
+  std::vector<float> samples = test::monopole_samples(6000, 976.5625);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    samples[i] = i % 64 < 60 ? 0.0F : samples[i];
+  }
+  write_time_data(folder_ / "silent.h5", kBitRateHz / kBitsPerWord, 64, samples);
+  const auto refused =
+      replay(test::kSmallArrayOptions + " --set front_end.frequencies_hz=[976.5625]", folder_ / "silent.h5");
+  EXPECT_EQ(refused.exit_code, 65) << refused.output;
+  EXPECT_THAT(refused.output, HasSubstr("60 microphones are silent, each sample is 0: expected at least 32 of 64"));
+}
+
 }  // namespace
 }  // namespace nearfield

@@ -262,7 +262,7 @@ TEST(Describe, CountsAreSaidInWords) {
   writer.write(frame);
   writer.finish();
   const std::string facts = facts_of(folder / "images.h5");
-  EXPECT_THAT(facts, testing::HasSubstr("planes        0 mm\n"));
+  EXPECT_THAT(facts, testing::HasSubstr("plane z       0 mm\n"));
   EXPECT_THAT(facts, testing::HasSubstr("error         14.2 % of the image's rms, as expected\n"));
   EXPECT_THAT(facts, testing::HasSubstr("flags         dead or masked microphones interpolated on the one frame\n"));
 }

@@ -232,7 +232,7 @@ TEST(Masks, OfAFileAreRefusedWhereTheyAreNone) {
   options.masks_file = folder / "none.json";
   EXPECT_THROW(run_of(options), NoInputError);
   MaskChange most;
-  for (int channel = 0; channel <= 64 / 4; ++channel) {
+  for (int channel = 0; channel <= 64 / 2; ++channel) {
     most.channels.push_back(channel);
   }
   options.masks_file = written(folder, to_json({most}, 64));

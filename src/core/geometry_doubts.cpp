@@ -93,6 +93,12 @@ Flat flat_of(const ArrayGeometry& geometry) {
   return flat;
 }
 
+/// To three decimals, and never -0.
+double rounded(double value) {
+  constexpr double kPerUnit = 1000.0;
+  return std::round(value * kPerUnit) / kPerUnit + 0.0;
+}
+
 /// Seen towards the sources with the file's z up, whichever way they are.
 std::string rotation_of_upright(std::size_t normal) {
   const auto [before, behind] = normal == 1 ? std::pair{AxesOfFile{1, -3, -2}, AxesOfFile{-1, -3, 2}}
@@ -121,7 +127,7 @@ std::string doubt_of_plane(const ArrayGeometry& geometry) {
   return fmt::format(
       "the microphones lie in a plane that is tilted by {:.3g} degrees, images are parallel to x-y; positions that are "
       "turned by {:.3g} degrees about the axis ({:.3g}, {:.3g}, 0) lie in such a plane",
-      tilt_deg, tilt_deg, sign * flat.normal[1] / across, -sign * flat.normal[0] / across);
+      tilt_deg, tilt_deg, rounded(sign * flat.normal[1] / across), rounded(-sign * flat.normal[0] / across));
 }
 
 /// The distance to the nearest of any microphone, the least of all.

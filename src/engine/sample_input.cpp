@@ -8,16 +8,19 @@
 
 namespace nearfield {
 
-void require_channels(const Settings& settings, int channels, const std::string& name) {
+void require_channels(const Settings& settings, int channels, const std::string& name, std::uint64_t samples) {
   require_geometry(settings, name, channels);
   const ArrayGeometry& geometry = settings.array.geometry;
   if (channels != geometry.channels()) {
     const bool has_positions = geometry.placement != nullptr;
+    const bool is_transposed = samples == static_cast<std::uint64_t>(geometry.channels());
     const bool has_more = channels > geometry.channels() && settings.array.channels.empty();
     throw ConfigError(fmt::format("{}: expected the {} channels of {}, found {} = {} microphones{}",
                                   has_positions ? "array.positions" : "array.rows, array.columns", channels, name,
                                   text_of_size(geometry), geometry.channels(),
-                                  has_more ? "; array.channels names those that are microphones" : ""));
+                                  is_transposed ? "; its data seem to be transposed, as [channel, sample]"
+                                  : has_more    ? "; array.channels names those that are microphones"
+                                                : ""));
   }
 }
 

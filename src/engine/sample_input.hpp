@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 
 #include "nearfield/settings.hpp"
@@ -6,8 +7,9 @@
 namespace nearfield {
 
 /// Checks that the user gave the array of an input that does not carry it, and that it has so many microphones as the
-/// input has channels; `name` is the input's. Throws ConfigError.
-void require_channels(const Settings& settings, int channels, const std::string& name);
+/// input has channels; `name` is the input's, and `samples` its number of samples, where it has one, by which it is
+/// seen that the two are the wrong way round. Throws ConfigError.
+void require_channels(const Settings& settings, int channels, const std::string& name, std::uint64_t samples = 0);
 
 /// Makes the microphones' order that of rows and columns, as samples and spectra have them, unless the user set
 /// array.layout.

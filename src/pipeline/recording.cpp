@@ -199,7 +199,7 @@ class SampleRecording : public Recording {
         .sample_rate_hz = info_.sample_rate_hz,
         .spectra_hz = {},
         .files = array_files_on_disk()};
-    require_channels(plan_.settings, reader_.channels(), info_.name);
+    require_channels(plan_.settings, reader_.channels(), info_.name, reader_.samples());
     if (!reader_.note().empty()) {
       notes_.push_back(fmt::format("{}: {}", info_.name, reader_.note()));
     }

@@ -201,6 +201,10 @@ class Axes(unittest.TestCase):
         self.assertEqual(refused.returncode, 78)
         self.assertIn("array.rows, array.columns: expected the 18 channels", refused.stderr)
         self.assertIn("array.channels names those that are microphones", refused.stderr)
+        write_acoular(self.folder / "turned.h5", more[:, :16].T, RATE_HZ)
+        turned = NEARFIELD.run("replay", self.folder / "turned.h5", "-o", self.out, *self.settings(*grid.options(0.05)))
+        self.assertEqual(turned.returncode, 78)
+        self.assertIn("transposed, as [channel, sample]", turned.stderr)
         for wrong, words in (("[0, 18]", "expected channels from 0 to 17"), ("[0, 1, 1]", "each once, found 1 twice")):
             done = NEARFIELD.run("replay", self.folder / "all.h5", "-o", self.out, *self.settings(*grid.options(0.05), f"array.channels={wrong}"))
             self.assertEqual(done.returncode, 78)

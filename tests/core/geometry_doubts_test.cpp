@@ -67,9 +67,7 @@ TEST(GeometryDoubts, TiltedPlanesAreNamedWithTheRotation) {
   const std::vector<std::string> doubts = doubts_of(geometry_of(tilted));
   ASSERT_THAT(doubts, ElementsAre(AllOf(HasSubstr("tilted by 20 degrees"), HasSubstr("turned by 20 degrees about"))));
   const bool is_forward = doubts[0].find("(1, 0, 0)") != std::string::npos;
-  EXPECT_TRUE(is_forward || doubts[0].find("(-1, 0, 0)") != std::string::npos ||
-              doubts[0].find("(-1, -0, 0)") != std::string::npos)
-      << doubts[0];
+  EXPECT_TRUE(is_forward || doubts[0].find("(-1, 0, 0)") != std::string::npos) << doubts[0];
   const double back = is_forward ? tilt : -tilt;
   for (const MicrophonePosition& one : tilted) {
     EXPECT_NEAR(std::sin(back) * one.y_m + std::cos(back) * one.z_m, 0.0, 1e-12) << doubts[0];

@@ -188,6 +188,15 @@ class Check(unittest.TestCase):
             "daemon: {recording: {directory: FOLDER}, metrics: {address: '127.0.0.1:0'}, page: {address: '127.0.0.1:0'},\n"
             f"  source: {{address: '127.0.0.1:{port}'}}, publish: {{zmq: {{endpoint: 'ipc://FOLDER/z'}}}}}}")
         self.assertEqual((code, [one for one in answer["findings"] if one["kind"] == "problem"]), (0, []))
+        self.assertIn("array.positions: array centred at x 0.15 m, y 0.3 m, z 0 m of the given positions, which is the images' origin",
+                      [one["text"] for one in answer["findings"]])
+
+    def test_places_that_look_wrong_are_notes(self):
+        for name, line in {"mm.csv": "{0},{1},0\n", "upright.csv": "0.0{0},1,0.0{1}\n"}.items():
+            (self.folder / name).write_text("x_m,y_m,z_m\n" + "".join(line.format(2 * i, 3 * j) for j in range(4) for i in range(4)))
+        for name, words in (("mm.csv", "array: the microphones are at least 2 m apart"), ("upright.csv", "array: the microphones lie in the x-z plane")):
+            _, answer = self.findings(f"array: {{positions: FOLDER/{name}}}")
+            self.assertEqual([one["kind"] for one in answer["findings"] if words in one["text"]], ["note"], answer)
 
     def test_no_place_is_left_out(self):
         found = set(places())

@@ -243,7 +243,7 @@ TEST(DaemonConfig, JudgesWhatNoInputWillChange) {
 // The rate of live samples bounds what can be imaged of them, whatever clock no microphone of theirs has.
 TEST(DaemonConfig, KnowsTheRateOfLiveSamples) {
   const std::string samples =
-      "array: {rows: 8, columns: 8, pitch_x_m: 0.02, pitch_y_m: 0.02}\n"
+      "array: {rows: 8, columns: 8, pitch_x_m: 0.02, pitch_y_m: 0.02, layout: row-major}\n"
       "front_end: {kind: dot_product, frequencies_hz: [30000]}\nholography: {standoff_m: 0.03}\n";
   EXPECT_THAT(errors_of(samples + "daemon: {source: {payload: samples}}\n"),
               ElementsAre(HasSubstr("expected at most 23437.5 Hz")));

@@ -15,7 +15,7 @@ namespace {
 
 /// Nothing but the settings says what comes; who reads the line sees whether it is so.
 void look_at_input(CheckUp& up) {
-  if (is_bare(up.settings.daemon.source)) {
+  if (takes_live_samples(up.settings.daemon.source)) {
     up.note("daemon.source: " + text_of(live_input_facts(up.settings)));
   }
 }

@@ -75,7 +75,7 @@ std::vector<InputWatch::Line> InputWatch::look(const std::optional<NewestElement
     judge(Doubt::kSilence,
           news.zero == news.values ? "every value is 0: are the microphones muted, or not connected?" : "", lines);
     if (numbers.empty() && !is_unit_given_) {
-      judge(Doubt::kUnit, doubt_of_unit(news), lines);
+      judge(Doubt::kUnit, doubt_of_unit(counts), lines);  // of all, as small values that say it are few
     }
     judged_ = counts;
     judged_ns_ = now_ns;

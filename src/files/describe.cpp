@@ -152,7 +152,8 @@ void add_levels(Facts& facts, const TimeDataReader& reader, bool is_pascal) {
   if (non_finite > 0) {
     facts.add("", "{} of {} samples are not finite", non_finite, levels.samples * levels.channels.size());
   }
-  if (const std::string doubt = is_pascal ? doubt_about(levels) : ""; !doubt.empty()) {
+  const bool is_silent = levels.channels[levels.loudest()].rms == 0.0;
+  if (const std::string doubt = is_pascal || is_silent ? doubt_about(levels) : ""; !doubt.empty()) {
     facts.add("", "{}", doubt);
   }
 }
@@ -250,7 +251,7 @@ void describe_recording(Facts& facts, const std::filesystem::path& path) {
 
 /// read_spectra() makes pascal of pressures; a transfer function's are Pa/N.
 std::string unit_of_spectra(const h5::InputFile& file) {
-  for (const char* name : {"units", "unit"}) {
+  for (const char* name : {"unit", "units"}) {
     if (file.has_attribute("/spectra", name)) {
       const std::string unit = file.text_attribute("/spectra", name);
       return pascal_per_unit_named(unit) ? "Pa" : "Pa" + unit.substr(unit.rfind('/'));

@@ -31,10 +31,10 @@ MeasurementGeometry write_all_but_truth(h5::OutputFile& output, const SpectraFil
   return measurement;
 }
 
-/// Pascal to one of the values, by the attribute units or unit; 1 without one. What is behind a stroke is the unit of a
-/// transfer function's input, such as N of "Pa/N".
+/// Pascal to one of the values, by the attribute unit, else units; 1 without one. What is behind a stroke is the unit
+/// of a transfer function's input, such as N of "Pa/N".
 double pascal_per_unit_of(const h5::InputFile& input) {
-  for (const char* name : {"units", "unit"}) {
+  for (const char* name : {"unit", "units"}) {  // the writer above states units; others may add unit
     if (!input.has_attribute(kSpectra, name)) {
       continue;
     }

@@ -13,6 +13,7 @@
 #include "files/facts.hpp"
 #include "files/format.hpp"
 #include "files/nfr/nfr_reader.hpp"
+#include "files/pressure_units.hpp"
 #include "files/sample_levels.hpp"
 #include "files/templates_file.hpp"
 
@@ -151,7 +152,8 @@ void add_levels(Facts& facts, const TimeDataReader& reader, bool is_pascal) {
   if (non_finite > 0) {
     facts.add("", "{} of {} samples are not finite", non_finite, levels.samples * levels.channels.size());
   }
-  if (const std::string doubt = is_pascal ? doubt_about(levels) : ""; !doubt.empty()) {
+  const bool is_silent = levels.channels[levels.loudest()].rms == 0.0;
+  if (const std::string doubt = is_pascal || is_silent ? doubt_about(levels) : ""; !doubt.empty()) {
     facts.add("", "{}", doubt);
   }
 }
@@ -166,8 +168,7 @@ void describe_time_data(Facts& facts, const std::filesystem::path& path, std::op
   facts.add("sample rate", "{:.10g} Hz", reader.sample_rate_hz());
   facts.add("samples", "{}", reader.samples());
   facts.add("duration", "{:.6g} s", static_cast<double>(reader.samples()) / reader.sample_rate_hz());
-  facts.add("unit", "{}",
-            reader.states_pascal() ? "Pa" : "not stated (array.pascal_per_unit gives it)");
+  facts.add("unit", "{}", reader.states_pascal() ? "Pa" : "not stated (array.pascal_per_unit gives it)");
   const StatedPositions& positions = reader.positions();
   if (!positions.flaw.empty()) {
     facts.add("array", "stated, but cannot be used: {} (the configuration must give all of it)", positions.flaw);
@@ -248,9 +249,15 @@ void describe_recording(Facts& facts, const std::filesystem::path& path) {
   facts.add("end", "{}", text_of_end(summary.end));
 }
 
-/// What a spectra file says of its own values, pascal when it says nothing: a transfer function's are Pa/N.
+/// read_spectra() makes pascal of pressures; a transfer function's are Pa/N.
 std::string unit_of_spectra(const h5::InputFile& file) {
-  return file.has_attribute("/spectra", "unit") ? file.text_attribute("/spectra", "unit") : "Pa";
+  for (const char* name : {"unit", "units"}) {
+    if (file.has_attribute("/spectra", name)) {
+      const std::string unit = file.text_attribute("/spectra", name);
+      return pascal_per_unit_named(unit) ? "Pa" : "Pa" + unit.substr(unit.rfind('/'));
+    }
+  }
+  return "Pa";
 }
 
 void describe_spectra(Facts& facts, const std::filesystem::path& path) {

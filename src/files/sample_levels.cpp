@@ -42,10 +42,13 @@ class ChannelSums {
   [[nodiscard]] ChannelLevel level(double top, double bottom) const {
     const auto finite = static_cast<double>(std::max<std::uint64_t>(samples_ - non_finite_, 1));
     const double mean = sum_ / finite;
-    return {.rms = std::sqrt(std::max(0.0, squares_ / finite - mean * mean)),
+    const double variance = std::max(0.0, squares_ / finite - mean * mean);
+    const std::uint64_t clipped =
+        (top_.extreme == top ? top_.clipped : 0) + (bottom_.extreme == bottom ? bottom_.clipped : 0);
+    return {.rms = std::sqrt(variance),
             .mean = mean + shift_,
             .peak = peak_,
-            .clipped = (top_.extreme == top ? top_.clipped : 0) + (bottom_.extreme == bottom ? bottom_.clipped : 0),
+            .clipped = variance > 0.0 ? clipped : 0,  // a constant is none
             .non_finite = non_finite_,
             .peak_sample = peak_sample_,
             .samples = samples_};
@@ -167,6 +170,13 @@ std::string text_of(const SampleLevels& levels, bool is_pascal) {
 }
 
 std::string doubt_about(const SampleLevels& levels) {
+  const double loudest_pa = levels.channels[levels.loudest()].rms;
+  const bool has_finite = std::any_of(levels.channels.begin(), levels.channels.end(),
+                                      [](const ChannelLevel& channel) { return channel.non_finite < channel.samples; });
+  if (!has_finite || loudest_pa == 0.0) {
+    return fmt::format("all {} samples of all microphones that were looked at are {}, expected a sound", levels.samples,
+                       has_finite ? "constant" : "NaN or infinite");
+  }
   for (std::size_t channel = 0; channel < levels.channels.size(); ++channel) {
     const ChannelLevel& level = levels.channels[channel];
     if (level.peak > kReference_pa * std::pow(10.0, kLoudest_db / 20.0)) {
@@ -175,13 +185,6 @@ std::string doubt_about(const SampleLevels& levels) {
           "damaged, or the unit wrong (array.pascal_per_unit)?",
           level.peak_sample, channel, level.peak, kLoudest_db);
     }
-  }
-  const double loudest_pa = levels.channels[levels.loudest()].rms;
-  const bool has_finite = std::any_of(levels.channels.begin(), levels.channels.end(),
-                                      [](const ChannelLevel& channel) { return channel.non_finite < channel.samples; });
-  if (!has_finite || loudest_pa == 0.0) {
-    return fmt::format("all {} samples of all microphones that were looked at are {}, expected a sound", levels.samples,
-                       has_finite ? "constant" : "NaN or infinite");
   }
   if (level_db(loudest_pa) < kSoftest_db) {
     return fmt::format(

@@ -84,7 +84,10 @@ TEST(Describe, TimeData) {
             "samples       4800\n"
             "duration      0.1 s\n"
             "unit          Pa\n"
-            "array         not stated (comes from the configuration)\n");
+            "array         not stated (comes from the configuration)\n"
+            "levels        loudest microphone 0: -inf dB re 20 uPa rms, peak 0 Pa; median -inf dB re 20 uPa\n"
+            "              largest mean (DC) 0 Pa\n"
+            "              all 4800 samples of all microphones that were looked at are constant, expected a sound\n");
 }
 
 TEST(Describe, Spectra) {

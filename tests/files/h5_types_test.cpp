@@ -94,7 +94,7 @@ TEST(H5Types, OddTypesAreRefusedWithTheirPlace) {
 }
 
 // One byte of a float type's size was enough to divide by 0. The types' messages are near the start of each object.
-TEST(H5Types, NoByteOfAFileEndsTheProcess) {
+TEST(H5Types, NoDamagedByteEndsTheProcess) {
   const TempFolder folder;
   write_calibration(folder / "calibration.h5", some_calibration());
   write_templates(folder / "templates.h5", some_templates());
@@ -108,7 +108,9 @@ TEST(H5Types, NoByteOfAFileEndsTheProcess) {
       SCOPED_TRACE(testing::Message() << name << ", bytes set to " << static_cast<int>(value));
       const ChildResult result = in_child([&] {
         for (std::size_t place = 0; place < good.size(); ++place) {
-          if (good[place] == value || (value != 0 && place % 7 != 0)) {
+          // Sizes are powers of two; every 29th of the other bytes keeps the test short.
+          const bool may_be_size = good[place] == 1 || good[place] == 2 || good[place] == 4 || good[place] == 8;
+          if (good[place] == value || (!may_be_size && place % 29 != 0)) {
             continue;
           }
           std::string bytes = good;

@@ -168,6 +168,25 @@ TEST(WholeFiles, UnitsOfPressureAreKnownEverywhere) {
   EXPECT_FALSE(TimeDataReader(folder / "t.h5").states_pascal());
 }
 
+TEST(WholeFiles, UnitsOfSpectraAreThoseOfTheFile) {
+  const TempFolder folder;
+  const auto first_of = [&](const std::string& unit) {
+    write_spectra(folder / "s.h5", {.measurement = small_measurement(),
+                                    .frames = 1,
+                                    .frequencies_hz = {500.0},
+                                    .spectra = std::vector<std::complex<float>>(15, {2.0F, 0.0F})});
+    edit(folder / "s.h5", [&](hid_t file) { put_fixed_text(file, "/spectra", "units", unit); });
+    return read_spectra(folder / "s.h5").spectra.front().real();
+  };
+  EXPECT_EQ(first_of("Pa"), 2.0F);
+  EXPECT_EQ(first_of("Pa/N"), 2.0F);
+  EXPECT_EQ(first_of("N/m^2"), 2.0F);
+  EXPECT_EQ(first_of("mPa"), 2e-3F);
+  EXPECT_EQ(first_of("kPa/N"), 2e3F);
+  EXPECT_THAT(error_of([&] { (void)first_of("V"); }),
+              HasSubstr("/spectra, attribute units: found \"V\", expected a unit of pressure"));
+}
+
 std::string padded(std::string bytes) { return bytes.append((8 - bytes.size() % 8) % 8, '\0'); }
 
 /// A MATLAB file of level 5 with p [16][4] of the class, each value `value`, and fs.

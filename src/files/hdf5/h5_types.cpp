@@ -67,12 +67,16 @@ bool is_integer_of(hid_t type, std::size_t bytes, H5T_sign_t sign) {
   return is_sound_integer(type) && H5Tget_size(type) == bytes && H5Tget_sign(type) == sign;
 }
 
+/// The names of its members, with the types of those that are no sound numbers.
 std::string name_of_compound(hid_t type) {
   std::vector<std::string> names;
   const int members = H5Tget_nmembers(type);
   for (int member = 0; member < members; ++member) {
     char* name = H5Tget_member_name(type, static_cast<unsigned>(member));
-    names.emplace_back(name == nullptr ? "?" : name);
+    const Type part(H5Tget_member_type(type, static_cast<unsigned>(member)));
+    const bool is_odd = H5Tget_class(part.id()) == H5T_FLOAT && !is_ieee_float(part.id());
+    names.push_back(
+        fmt::format("{}{}{}", name == nullptr ? "?" : name, is_odd ? ": " : "", is_odd ? name_of_type(part.id()) : ""));
     H5free_memory(name);
   }
   return fmt::format("compound {{{}}}", fmt::join(names, ", "));

@@ -1,4 +1,9 @@
+#include <fmt/format.h>
+
+#include <optional>
+
 #include "files/format.hpp"
+#include "files/pressure_units.hpp"
 #include "files/spectra_truth.hpp"
 
 namespace nearfield {
@@ -26,6 +31,25 @@ MeasurementGeometry write_all_but_truth(h5::OutputFile& output, const SpectraFil
   return measurement;
 }
 
+/// Pascal to one of the values, by the attribute unit, else units; 1 without one. What is behind a stroke is the unit
+/// of a transfer function's input, such as N of "Pa/N".
+double pascal_per_unit_of(const h5::InputFile& input) {
+  for (const char* name : {"unit", "units"}) {  // the writer above states units; others may add unit
+    if (!input.has_attribute(kSpectra, name)) {
+      continue;
+    }
+    const std::string unit = input.text_attribute(kSpectra, name);
+    const std::optional<double> whole = pascal_per_unit_named(unit);
+    const std::optional<double> stated = whole ? whole : pascal_per_unit_named(unit.substr(0, unit.rfind('/')));
+    if (!stated) {
+      throw input.wrong_attribute(kSpectra, name, fmt::format("\"{}\"", unit),
+                                  "a unit of pressure, such as Pa, or of a transfer function, such as Pa/N");
+    }
+    return *stated;
+  }
+  return 1.0;
+}
+
 }  // namespace
 
 SpectraFile read_spectra(const std::filesystem::path& path) {
@@ -41,6 +65,11 @@ SpectraFile read_spectra(const std::filesystem::path& path) {
                                                     {"columns", static_cast<std::uint64_t>(geometry.columns)}});
   file.frames = spectra.shape().front();
   file.spectra = spectra.read_all<std::complex<float>>();
+  if (const double pascal_per_unit = pascal_per_unit_of(input); pascal_per_unit != 1.0) {
+    for (std::complex<float>& value : file.spectra) {
+      value *= static_cast<float>(pascal_per_unit);
+    }
+  }
   return file;
 }
 

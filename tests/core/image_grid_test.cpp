@@ -84,7 +84,7 @@ TEST(ImageGrid, OfMicrophonesAboveEachOtherIsOnePixel) {
 
 TEST(ImageGrid, IsSaidInWords) {
   const ImageGrid grid = image_grid({.rows = 2, .columns = 3, .pitch_x_m = 0.02, .pitch_y_m = 0.02}, 2);
-  EXPECT_EQ(text_of(grid), "4 x 6 pixels, 10 mm apart, x from -20 to 30 mm, y from -10 to 20 mm");
+  EXPECT_EQ(text_of(grid), "3 x 5 pixels, 10 mm apart, x from -20 to 20 mm, y from -10 to 10 mm");
 }
 
 }  // namespace

@@ -199,6 +199,8 @@ TEST(FarGrid, WhatCannotBeIsRefusedBeforeAnythingIsAllocated) {
                  "average.snapshots, found linear");
   expect_refusal({"method=capon", "diagonal_removal=true"},
                  "processors.far.diagonal_removal: expected false with method: capon");
+  expect_refusal({"method=functional", "diagonal_removal=true"},
+                 "processors.far.diagonal_removal: expected false with method: functional");
   EXPECT_EQ(message_of({"method=clean_sc", "diagonal_removal=true"}), "");
   expect_refusal({"method=music", "sources=7", "average.snapshots=8"},
                  "processors.far.average.snapshots: expected at least 9, two more than sources, with method: music, "

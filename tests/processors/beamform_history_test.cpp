@@ -126,8 +126,6 @@ const std::vector<Case> kHistoryCases = {
      PathChoice::kDirect, 2},
     {"CleanScConvolved", Method::kCleanSc, GridKind::kPlane, 0.4, Formulation::kTrueLocation, 0.0,
      far_field::Shading::kHann, PathChoice::kConvolve, 1},
-    {"FunctionalWithoutOwnNoise", Method::kFunctional, GridKind::kPlane, 0.4, Formulation::kTrueLevel, 0.0,
-     far_field::Shading::kHann, PathChoice::kDirect, 2, true},
     {"CleanScWithoutOwnNoise", Method::kCleanSc, GridKind::kPlane, 0.4, Formulation::kTrueLevel, 0.0,
      far_field::Shading::kUniform, PathChoice::kDirect, 2, true},
     {"CleanScConvolvedWithoutOwnNoise", Method::kCleanSc, GridKind::kPlane, 0.4, Formulation::kTrueLocation, 0.0,

@@ -77,7 +77,7 @@ void BeamformSettings::describe(schema::Section& section) {
   section.add(
       "diagonal_removal", diagonal_removal, schema::boolean(),
       "leave out each microphone's own power, with its noise (das, with an average), or its noise, which is found "
-      "(functional, clean_sc)");
+      "(clean_sc)");
   section.add(
       "path", path_choice,
       schema::choice<PathChoice>(
@@ -140,10 +140,10 @@ void BeamformSettings::check_method(const std::string& path, const IsSettled& is
         {path + "steering.model", "",
          fmt::format("expected monopole or plane_wave {}, found measured, which das alone has", of_method)});
   }
-  const bool may_remove = method == Method::kFunctional || method == Method::kCleanSc;
+  const bool may_remove = method == Method::kCleanSc;
   if (diagonal_removal && !may_remove && is_settled(path + "diagonal_removal")) {
     found.push_back({path + "diagonal_removal", "",
-                     fmt::format("expected false {}, as das, functional and clean_sc alone can leave out the "
+                     fmt::format("expected false {}, as das and clean_sc alone can leave out the "
                                  "microphones' own noise, found true",
                                  of_method)});
   }

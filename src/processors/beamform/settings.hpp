@@ -68,7 +68,7 @@ class BeamformSettings : public KindSettings {
   far_field::SteeringSettings steering;
   Method method = Method::kDas;
   bool diagonal_removal = false;
-  /// Delay and sum leaves out the diagonal; methods of several snapshots what they find of microphones' own noise.
+  /// Delay and sum leaves out the diagonal; clean_sc what it finds of microphones' own noise.
   [[nodiscard]] bool removes_diagonal() const { return diagonal_removal && method == Method::kDas; }
   [[nodiscard]] bool removes_own_noise() const { return diagonal_removal && method != Method::kDas; }
   PathChoice path_choice = PathChoice::kAuto;

@@ -42,26 +42,6 @@ double coefficient_of(const BeamformSettings& settings, double eigenvalue, doubl
   return 0.0;
 }
 
-/// Of one frequency, from the snapshots' signals (snapshot, signal) and their pressures (microphone, signal).
-void set_functional_modes(const BeamformSettings& settings, const Eigen::MatrixXcd& signals,
-                          const Eigen::MatrixXcd& pressures, double weight_sum, std::complex<float>* vectors,
-                          float* coefficients) {
-  if (signals.cols() == 0) {
-    return;
-  }
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXcd> solver(pressures.adjoint() * pressures);
-  for (Eigen::Index mode = 0; mode < signals.cols(); ++mode) {
-    const Eigen::Index column = signals.cols() - 1 - mode;
-    const double power = solver.eigenvalues()[column] / weight_sum;
-    const Eigen::VectorXcd vector = signals * solver.eigenvectors().col(column);
-    for (Eigen::Index t = 0; t < vector.size(); ++t) {
-      vectors[mode * settings.average.snapshots + t] = std::complex<float>(vector[t]);
-    }
-    coefficients[mode] =
-        power > 0.0 ? static_cast<float>(std::pow(power, 1.0 / settings.functional_exponent) / power) : 0.0F;
-  }
-}
-
 Decomposition decompose_signals(const BeamformSettings& settings, const SnapshotProducts& snapshots,
                                 std::size_t frequencies) {
   const std::size_t modes = modes_of(settings);
@@ -80,13 +60,9 @@ Decomposition decompose_signals(const BeamformSettings& settings, const Snapshot
             .cast<std::complex<double>>();
     signals.push_back(signals_of(pressures));
     result.signals = std::max(result.signals, static_cast<std::size_t>(signals.back().cols()));
-    if (settings.method == Method::kFunctional) {
-      set_functional_modes(settings, signals.back(), pressures * signals.back(), snapshots.weight_sum,
-                           result.vectors.data() + f * modes * line, result.coefficients.data() + f * modes);
-    }
   }
   const double scale = std::sqrt(static_cast<double>(result.signals));  // kernels divide by their number
-  for (std::size_t f = 0; settings.method == Method::kCleanSc && f < frequencies; ++f) {
+  for (std::size_t f = 0; f < frequencies; ++f) {
     for (Eigen::Index mode = 0; mode < signals[f].cols(); ++mode) {
       for (Eigen::Index t = 0; t < held; ++t) {
         result.vectors[(f * modes + static_cast<std::size_t>(mode)) * line + static_cast<std::size_t>(t)] =

@@ -30,8 +30,7 @@ std::size_t modes_of(const BeamformSettings& settings);
 
 /// Eigenvectors of the products over `held`, those of the largest eigenvalues first, with the coefficients of the
 /// method; lines have `snapshots_of_map` values. Modes that are 0 to rounding count for nothing. Without microphones'
-/// own noise (settings.removes_own_noise()) modes are of the signals: of functional their eigenvectors, of clean_sc
-/// themselves, times the root of their number.
+/// own noise (settings.removes_own_noise(), of clean_sc) modes are the signals, times the root of their number.
 Decomposition decompose(const BeamformSettings& settings, const SnapshotProducts& products, std::size_t frequencies);
 
 }  // namespace nearfield::history

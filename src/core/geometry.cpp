@@ -19,6 +19,8 @@ constexpr double kGridTolerance = 0.01;
 constexpr double kFarthestMicrophone_m = 50.0;
 /// Microphones nearer than this to each other are at one place.
 constexpr double kSamePlace_m = 1e-6;
+/// Depth over width from which microphones are round a body, not before a surface.
+constexpr double kDepthOfBody = 0.1;
 
 double distance2(const MicrophonePosition& a, const MicrophonePosition& b) {
   const double x = a.x_m - b.x_m;
@@ -75,9 +77,20 @@ std::vector<double> coordinates(const std::vector<MicrophonePosition>& positions
   return values;
 }
 
+double extent_of(const std::vector<MicrophonePosition>& positions_m, double MicrophonePosition::*axis) {
+  const std::vector<double> values = coordinates(positions_m, axis);
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return *most - *least;
+}
+
 /// The mean of all places, and 0 along an axis where it is as good as 0: then positions stay what was given, to the
-/// last bit.
-MicrophonePosition mean_of(const std::vector<MicrophonePosition>& positions_m) {
+/// last bit. The given origin for microphones round a body: its surface and sources are given on the same axes.
+MicrophonePosition origin_of(const std::vector<MicrophonePosition>& positions_m) {
+  const double width_m =
+      std::max(extent_of(positions_m, &MicrophonePosition::x_m), extent_of(positions_m, &MicrophonePosition::y_m));
+  if (extent_of(positions_m, &MicrophonePosition::z_m) > kDepthOfBody * width_m) {
+    return {};
+  }
   const auto mean = [&](double MicrophonePosition::*axis) {
     const std::vector<double> values = coordinates(positions_m, axis);
     const double mean_m = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -120,7 +133,7 @@ std::optional<ArrayGeometry> grid_of(const std::vector<MicrophonePosition>& posi
     geometry.pitch_y_m = y.count > 1 ? y.pitch_m : x.pitch_m;
   }
   const double tolerance_m = kGridTolerance * std::min(geometry.pitch_x_m, geometry.pitch_y_m);
-  const MicrophonePosition centre_m = mean_of(positions_m);
+  const MicrophonePosition centre_m = origin_of(positions_m);
   const GridAxis plane{.index = std::vector<int>(positions_m.size(), 0), .first_m = centre_m.z_m};
   if (!lies_on(x, x_m, tolerance_m) || !lies_on(y, y_m, tolerance_m) ||
       !lies_on(plane, coordinates(positions_m, &MicrophonePosition::z_m), tolerance_m)) {
@@ -226,7 +239,7 @@ ArrayGeometry geometry_of(std::vector<MicrophonePosition> positions_m) {
   if (std::optional<ArrayGeometry> grid = grid_of(positions_m)) {
     return *grid;
   }
-  const MicrophonePosition centre_m = mean_of(positions_m);
+  const MicrophonePosition centre_m = origin_of(positions_m);
   return irregular_around(centre_m, std::move(positions_m));
 }
 

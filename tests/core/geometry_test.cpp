@@ -55,7 +55,20 @@ std::vector<MicrophonePosition> moved(std::vector<MicrophonePosition> positions_
   return positions_m;
 }
 
-// One rule for all arrays: wherever a file has them, their mean is the origin.
+// Surface and sources of a body are given on the axes of its microphones, which must not move away from them.
+TEST(Geometry, MicrophonesRoundABodyStayWhereTheyWereGiven) {
+  std::vector<MicrophonePosition> places_m = test::sunflower(33, 0.2);
+  for (std::size_t i = 0; i < places_m.size(); ++i) {
+    places_m[i] = {places_m[i].x_m + 0.03, places_m[i].y_m, 0.1 * static_cast<double>(i) / 33.0 - 0.22};
+  }
+  const ArrayGeometry found = geometry_of(places_m);
+  EXPECT_EQ(text_of_origin(found), "");
+  for (int channel = 0; channel < found.channels(); ++channel) {
+    EXPECT_EQ(found.position_m(channel), places_m[static_cast<std::size_t>(channel)]);
+  }
+}
+
+// One rule for all arrays before a surface: wherever a file has them, their mean is the origin.
 TEST(Geometry, TheMeanOfAllPlacesIsTheOriginOfAnyArray) {
   for (const MicrophonePosition& by_m : {MicrophonePosition{1.5, -0.25, 0.0}, MicrophonePosition{0.3, 0.2, 1.2},
                                          MicrophonePosition{0.0, 0.0, 0.001}, MicrophonePosition{0.0, 0.0, -0.5}}) {

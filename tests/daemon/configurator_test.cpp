@@ -177,13 +177,13 @@ TEST_F(ConfiguratorTest, DamagedCalibrationsAreRefused) {
     std::string bytes = good;
     bytes[at + 4] = 0;
     std::ofstream(path, std::ios::binary) << bytes;
-    EXPECT_EQ(refusal(set_of("array.calibration=" + path)).first, ExitCode::kData) << at;
+    EXPECT_EQ(refusal(set_of("array.calibration=" + path)).first, ExitCode::kBadData) << at;
   }
   EXPECT_GT(types, 1);
   calibration.gains[3] = {2e22F, 0.0F};
   write_calibration(path, calibration);
   const auto [code, words] = refusal(set_of("array.calibration=" + path));
-  EXPECT_EQ(code, ExitCode::kData);
+  EXPECT_EQ(code, ExitCode::kBadData);
   EXPECT_THAT(words, HasSubstr("gain of microphone 3 at 1 Hz"));
   expect_frames_go_on();
   EXPECT_EQ(stop(), 0);

@@ -88,7 +88,13 @@ TEST(TimeData, IllFilesAreRefused) {
       {{"integers", put(H5T_NATIVE_INT16, {3, 2}), {"/time_data: found int16, expected float32"}},
        {"rank", put(H5T_NATIVE_FLOAT, {6}), {"/time_data: found rank 1 (6,), expected rank 2 [samples, channels]"}},
        {"transposed",
-        put(H5T_NATIVE_FLOAT, {16, 5000}),
+        [&put](hid_t f) {
+          put(H5T_NATIVE_FLOAT, {16, 5000})(f);
+          const std::vector<float> values(std::size_t{16} * 5000);
+          const hid_t data = H5Dopen2(f, "/time_data", H5P_DEFAULT);
+          H5Dwrite(data, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+          H5Dclose(data);
+        },
         {"/time_data: found 16 samples of 5000 channels, expected [sample, channel]", "transposed"}},
        {"no samples", put(H5T_NATIVE_FLOAT, {0, 2}), {"/time_data: found (0, 2), that is 0 samples"}},
        {"absurd", put(H5T_NATIVE_FLOAT, {hsize_t{1} << 40U, 1U << 20U}), {"/time_data", "no more than a file of"}},

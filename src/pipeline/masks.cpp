@@ -119,7 +119,8 @@ MaskSource mask_source(const Recording& recording, bool are_given) {
   const ArraySettings& array = recording.plan().settings.array;
   if (!array.health.enabled || array.health.mask == HealthMask::kNone) {
     if (are_given) {
-      throw UsageError("--masks: expected array.health.enabled: true and array.health.mask: certain or all, found false or none");
+      throw UsageError(
+          "--masks: expected array.health.enabled: true and array.health.mask: certain or all, found false or none");
     }
     return MaskSource::kNone;
   }

@@ -34,7 +34,7 @@ Settings some_settings() {
   settings.array.geometry = array();
   settings.holography.standoff_m = 0.05;
   settings.holography.imager = ImagerKind::kNone;
-  settings.front_end.kind = FrontEndKind::kDotProduct;
+  settings.front_end.kind = "dot_product";
   settings.front_end.frequencies_hz = {kFrequency_hz};
   settings.explicit_keys = {
       "array.rows",     "array.columns",           "array.pitch_x_m", "array.pitch_y_m", "holography.standoff_m",

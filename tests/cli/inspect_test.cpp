@@ -74,7 +74,7 @@ TEST(Inspect, SaysWhichMicrophonesLookBad) {
             (std::map<int, std::string>{{22, "swapped"}, {37, "dead"}, {64, "stuck"}, {88, "swapped"}}));
   const auto text = test::run_nearfield("inspect " + (folder / "spoiled.h5"));
   EXPECT_THAT(text.output, HasSubstr("4 of 120 look bad, by 32 windows at "));
-  EXPECT_THAT(text.output, HasSubstr("microphone 64 (row 6, column 4): stuck\n"));
+  EXPECT_THAT(text.output, HasSubstr("microphone 64 (row 6, column 4): stuck, masked by default\n"));
 }
 
 TEST(Inspect, LeavesOutWhatTheSettingsMask) {

@@ -22,7 +22,7 @@ constexpr double kMostDistance_m = 1.0;
 /// Out of its plane an array may be by this share of its size.
 constexpr double kFlatness = 0.01;
 /// An array that is tilted by less is one that was built as well as could be.
-constexpr double kTilt_deg = 1.0;
+constexpr double kTiltInDegrees = 1.0;
 constexpr double kDegrees = 180.0 / std::numbers::pi;
 constexpr std::array<char, 3> kNames = {'x', 'y', 'z'};
 
@@ -113,11 +113,11 @@ std::string doubt_of_plane(const ArrayGeometry& geometry) {
     return {};
   }
   const double tilt_deg = std::acos(std::min(std::abs(flat.normal[2]), 1.0)) * kDegrees;
-  if (tilt_deg < kTilt_deg) {
+  if (tilt_deg < kTiltInDegrees) {
     return {};
   }
   for (const std::size_t normal : {std::size_t{0}, std::size_t{1}}) {
-    if (std::acos(std::min(flat.normal.at(normal), 1.0)) * kDegrees < kTilt_deg) {
+    if (std::acos(std::min(flat.normal.at(normal), 1.0)) * kDegrees < kTiltInDegrees) {
       return fmt::format("the microphones lie in the {}-z plane, images are parallel to x-y; {}", kNames.at(1 - normal),
                          rotation_of_upright(normal));
     }

@@ -498,7 +498,7 @@ void LiveEngine::publish_late() {
       ++i;
       continue;
     }
-    LateFrame one = std::move(late_[i]);
+    LateFrame one = late_[i];
     late_.erase(late_.begin() + static_cast<std::ptrdiff_t>(i));
     take_products(one.frame, one.window);
     publisher_->publish_to_controllers(one.frame);

@@ -108,6 +108,21 @@ FileKind detect_file_kind(const std::filesystem::path& path) {
   return nfr::is_recording(path) ? FileKind::kRecording : kind_of(h5::InputFile(path));
 }
 
+std::vector<MicrophonePosition> kept_positions_m(const ArrayGeometry& geometry) {
+  std::vector<MicrophonePosition> positions_m = geometry.placement->positions_m;
+  if (!geometry.is_grid()) {
+    for (std::size_t i = 0; i < positions_m.size(); ++i) {
+      positions_m[i] = geometry.position_m(static_cast<int>(i));
+    }
+  }
+  return positions_m;
+}
+
+ArrayGeometry geometry_of_kept(const std::vector<MicrophonePosition>& positions_m) {
+  ArrayGeometry found = geometry_of(positions_m);
+  return found.is_grid() ? found : irregular_geometry_of(positions_m);
+}
+
 h5::InputFile open_input(const std::filesystem::path& path, FileKind kind) {
   h5::InputFile file(path);
   const FileKind found = kind_of(file);
@@ -139,15 +154,15 @@ ArrayGeometry read_placed_geometry(const h5::InputFile& file) {
   if (const std::string flaw = flaw_of_positions(positions_m); !flaw.empty()) {
     throw file.wrong(kPositions, flaw, "the positions of an array");
   }
-  return geometry_of(std::move(positions_m));
+  return geometry_of_kept(positions_m);
 }
 
-void write_positions(h5::OutputFile& file, const MicrophonePlacement& placement) {
+void write_positions(h5::OutputFile& file, const ArrayGeometry& geometry) {
   std::vector<double> values;
-  for (const MicrophonePosition& position : placement.positions_m) {
+  for (const MicrophonePosition& position : kept_positions_m(geometry)) {
     values.insert(values.end(), {position.x_m, position.y_m, position.z_m});
   }
-  const h5::Shape shape = {placement.positions_m.size(), 3};
+  const h5::Shape shape = {values.size() / 3, 3};
   file.write(kPositions, shape, values);
   write_words(file, kPositions, "m", "x, y and z of the microphone");
   name_axes(file, kPositions, shape, {"/geometry/microphone", "/geometry/component"});
@@ -204,7 +219,7 @@ void write_geometry(h5::OutputFile& file, const ArrayGeometry& geometry) {
   file.write_attribute(kGeometry, "pitch_x_m", geometry.pitch_x_m);
   file.write_attribute(kGeometry, "pitch_y_m", geometry.pitch_y_m);
   if (geometry.placement) {
-    write_positions(file, *geometry.placement);
+    write_positions(file, geometry);
   }
 }
 

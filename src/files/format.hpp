@@ -20,6 +20,12 @@ h5::InputFile open_input(const std::filesystem::path& path, FileKind kind);
 
 void write_format(h5::OutputFile& file, FileKind kind);
 
+/// Places as files and recordings keep them, for a geometry with a placement: of an irregular array on the axes of
+/// images, of a grid as they were given.
+std::vector<MicrophonePosition> kept_positions_m(const ArrayGeometry& geometry);
+/// The array of kept places: an irregular one keeps its origin, which may be that of the array it is a part of.
+ArrayGeometry geometry_of_kept(const std::vector<MicrophonePosition>& positions_m);
+
 /// By /geometry/positions_m, [channel][3], where the file has them: then rows, columns and pitches follow from these.
 ArrayGeometry read_geometry(const h5::InputFile& file);
 /// Of a file whose data lie in the order of rows and columns; positions must, too.

@@ -1,8 +1,9 @@
 #include "health/monitor.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
+#include <cstdint>
 #include <numbers>
 #include <numeric>
 
@@ -142,10 +143,10 @@ std::vector<int> Monitor::twins() const {
   const std::size_t rows = spectra_.size() / channels_;
   const auto compare = [&](std::size_t a, std::size_t b) {
     for (std::size_t row = 0; row < rows; ++row) {
-      const int order =
-          std::memcmp(&spectra_[row * channels_ + a], &spectra_[row * channels_ + b], sizeof(spectra_[0]));
-      if (order != 0) {
-        return order;
+      const auto one = std::bit_cast<std::uint64_t>(spectra_[row * channels_ + a]);
+      const auto other = std::bit_cast<std::uint64_t>(spectra_[row * channels_ + b]);
+      if (one != other) {
+        return one < other ? -1 : 1;
       }
     }
     return 0;

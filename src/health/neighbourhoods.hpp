@@ -2,6 +2,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "nearfield/geometry.hpp"
@@ -17,7 +18,10 @@ class Neighbourhoods {
   struct Offset {
     int rows = 0;
     int columns = 0;
-    friend auto operator<=>(const Offset&, const Offset&) = default;
+    friend bool operator==(const Offset&, const Offset&) = default;
+    friend bool operator<(const Offset& a, const Offset& b) {
+      return std::pair(a.rows, a.columns) < std::pair(b.rows, b.columns);
+    }
   };
   using Shape = std::array<Offset, kSize>;
 

@@ -70,9 +70,12 @@ bool is_of_no_use(const std::string& kernel, const Case& one) {
   // Masked microphones are predicted from their neighbours, or by sonah's prior: a plan does one of them.
   const bool predicts =
       kernel == "imaging/microphones/microphone_predict" || kernel == "imaging/microphones/microphone_predict_by_prior";
-  // Samples in pascal have no full scale.
-  const bool clips = !one.takes_bits && kernel.find("clip") != std::string::npos;
-  return predicts || clips;
+  // Samples in pascal have no full scale, which check_window() compares with.
+  const bool clips = !one.takes_bits && (kernel.find("clip") != std::string::npos || kernel.ends_with("check_window"));
+  // Weights measure a floor or do not; the first maximum is found by the map's own kernel or by another: the plan says
+  // it.
+  const bool is_other_way = kernel == "processors/srp_phat/srp_floor" || kernel == "processors/srp_phat/srp_maximum";
+  return predicts || clips || is_other_way;
 }
 
 void expect_that_all_run(const Case& one) {
@@ -113,8 +116,8 @@ TEST(WarmUp, RunsEachKernelOfEachProcessor) {
       {"beamform, exponential", {beamform + ", average: {kind: exponential, seconds: 5}}"}},
   };
   for (const std::string method : {"clean_sc", "functional", "orthogonal", "capon", "music"}) {
-    cases.push_back({"beamform, " + method,
-                     {beamform + ", method: " + method + ", average: {kind: linear, snapshots: 16, seconds: 5}}"}});
+    cases.push_back(
+        {"beamform, " + method, {beamform + ", method: " + method + ", average: {kind: none, snapshots: 16}}"}});
   }
   for (const Case& one : cases) {
     try {

@@ -37,7 +37,7 @@
 //   best_values  float  [window][group], the largest value of each GROUP pixels, -INFINITY where there is none
 //   best_indices int    [window][group], its pixel
 //   results      float  [window][RESULTS]: M, pairs of which both microphones are used, [bin] sum_m |P|^2, [bin] sum_m
-//                (|P|^2 / that sum)^2, [bin] sum_m |Z|^2, [bin] |sum_m Z|^2, [source] the pixel's x, y, z, 0, its number (-1: none), the refined x, y, z, [tile] power of the beam there (sum_k |sum_m P e|^2),
+//                (|P|^2 / that sum)^2, [bin] sum_m |Z|^2, [source] the pixel's x, y, z, 0, its number (-1: none), the refined x, y, z, [tile] power of the beam there (sum_k |sum_m P e|^2),
 //                [tile][POINT_STRIDE] numerators of p at the points round it; where PEELED [source but the last][bin] sum_m
 //                |P|^2 of what remains without it, 0 where this is no sound
 //   rounds       float  [window][source][round][4 + TILES POINT_STRIDE]: the place round which points lie, 0, their
@@ -184,7 +184,7 @@
 #define POINT_VECTORS ((POINTS + ITEM_POINTS - 1) / ITEM_POINTS)
 #define POINT_STRIDE (POINT_VECTORS * ITEM_POINTS)
 #define SOURCE_RESULTS (8 + TILES + TILES * POINT_STRIDE)
-#define BEFORE_SOURCES (2 + 4 * BINS)
+#define BEFORE_SOURCES (2 + 3 * BINS)
 #define BEFORE_REMAINDERS (BEFORE_SOURCES + SOURCES * SOURCE_RESULTS)
 #define RESULTS (BEFORE_REMAINDERS + (PEELED ? (SOURCES - 1) * BINS : 0))
 
@@ -340,20 +340,10 @@ __kernel void srp_weights(__global const float2* restrict spectra, __global cons
     pressures[place] = used[channel] == 1u ? pressures[place] - common : (float2)(0.0f, 0.0f);
   }
   const float3 of_bin = weigh_bin(pressures, phases, sums, largest_of, k, item);
-  // What all microphones share.
-  float2 shared = (float2)(0.0f, 0.0f);
-  for (int channel = item; channel < CHANNELS; channel += GROUP) {
-    shared += phases[place_of(k, channel)];
-  }
-  sums[item] = shared.x;
-  largest_of[item] = shared.y;
-  sum_of_group(sums, item);
-  sum_of_group(largest_of, item);
   if (item == 0) {
     results[2 + k] = of_bin.x;
     results[2 + BINS + k] = of_bin.y;
     results[2 + 2 * BINS + k] = of_bin.z;
-    results[2 + 3 * BINS + k] = sums[0] * sums[0] + largest_of[0] * largest_of[0];
   }
   if (k == 0) {
     for (int n = item; n < MICROPHONE_PAIRS; n += GROUP) {

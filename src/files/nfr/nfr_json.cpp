@@ -3,6 +3,8 @@
 #include <array>
 #include <vector>
 
+#include "files/format.hpp"
+
 namespace nearfield::nfr {
 
 Json json_of(const ArrayGeometry& geometry) {
@@ -12,7 +14,7 @@ Json json_of(const ArrayGeometry& geometry) {
                  {"pitch_y_m", geometry.pitch_y_m}};
   if (geometry.placement) {
     Json positions = Json::array();
-    for (const MicrophonePosition& position : geometry.placement->positions_m) {
+    for (const MicrophonePosition& position : kept_positions_m(geometry)) {
       positions.push_back({position.x_m, position.y_m, position.z_m});
     }
     object["positions_m"] = std::move(positions);
@@ -34,7 +36,7 @@ ArrayGeometry geometry_of(const Json& object) {
   if (const std::string flaw = flaw_of_positions(positions_m); !flaw.empty()) {
     throw DataError("positions_m: " + flaw);
   }
-  return nearfield::geometry_of(std::move(positions_m));
+  return geometry_of_kept(positions_m);
 }
 
 }  // namespace nearfield::nfr

@@ -31,10 +31,6 @@ class SrpHistory {
     last_ = stamp.sequence;
     has_last_ = true;
   }
-  /// See seems_common() in sources.hpp.
-  [[nodiscard]] bool seems_common(const SrpWindow& window) const {
-    return nearfield::seems_common(plan_, significance_, window);
-  }
   /// A stream begins.
   void forget() {
     has_last_ = false;

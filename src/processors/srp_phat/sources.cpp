@@ -178,36 +178,6 @@ double confidence_of(const SrpMaximum& maximum, double microphones) {
   return (maximum.powers[maximum.powers.size() / 2] - alone) / (1.0 - alone);
 }
 
-/// Variance over microphones of |P|^2 over the square of its mean, the mean of bins by their power.
-double spread_of(const SrpWindow& window) {
-  double power = 0.0;
-  double spread = 0.0;
-  for (std::size_t k = 0; k < window.bin_powers.size(); ++k) {
-    power += window.bin_powers[k];
-    spread += window.bin_powers[k] * window.bin_spreads[k];
-  }
-  return power > 0.0 ? spread / power : 0.0;
-}
-
-/// Whether a wave from straight ahead, the mean of all microphones, explains a maximum near there. Of what remains of a
-/// window only the place is known, which is enough where all places are far.
-bool is_explained_by_mean(const SrpPlan& plan, const SrpWindow& window, const SrpMaximum& maximum) {
-  constexpr double kExplained = 0.75;  // of the confidence: what is nearer loses more by the bend of its waves
-  constexpr double kEven = 0.04;       // a fifth of the power, rms: what noise 17 dB below makes
-  constexpr double kOfNoise = 2.0;     // noise of each microphone's own makes 1 - confidence^2, at most 1
-  if (!maximum.remaining_powers.empty()) {
-    return plan.grid.is_far;
-  }
-  double common = 0.0;
-  for (std::size_t k = 0; k < window.bin_powers.size(); ++k) {
-    common += window.bin_powers[k] > 0.0 ? window.common_powers[k] : 0.0;
-  }
-  const double alone = 1.0 / window.microphones;
-  const double of_mean = (common / scale_of(plan, window.microphones, window.bin_powers) - alone) / (1.0 - alone);
-  const double confidence = confidence_of(maximum, window.microphones);
-  return of_mean > kExplained * confidence && spread_of(window) < kEven + kOfNoise * (1.0 - confidence);
-}
-
 /// Sine of the angle within which the array cannot tell a direction from straight ahead.
 double sine_of_beam(const SrpPlan& plan) {
   double aperture_m = 0.0;
@@ -245,15 +215,22 @@ far_field::Position top_of(const SrpPlan& plan, const SrpMaximum& maximum) {
   return peak.is_peak() ? moved(plan, maximum.place, to_top(peak)) : maximum.place;
 }
 
-bool seems_common(const SrpPlan& plan, const SrpSignificance& significance, const SrpWindow& window) {
-  constexpr double kOfBeam = 0.25;  // as far as noise moves such a maximum
-  return std::any_of(window.maxima.begin(), window.maxima.end(), [&](const SrpMaximum& maximum) {
-    const far_field::Position& place = maximum.place;
-    const double p = maximum.powers[maximum.powers.size() / 2];
-    return p > 0.0 && std::hypot(place.x, place.y) < kOfBeam * sine_of_beam(plan) * norm(place) &&
-           is_explained_by_mean(plan, window, maximum) &&
-           significance(p, window.microphones, bin_powers_of(window, maximum)) >= plan.settings.significance;
-  });
+bool seems_common(const SrpPlan& plan, const SrpWindow& window) {
+  constexpr double kCoherent = 0.9;
+  constexpr double kOfBeam = 0.25;  // as far as noise 17 dB below moves such a maximum, and somewhat more
+  constexpr double kEven = 0.04;    // a fifth of the power, rms: what noise 17 dB below makes
+  double power = 0.0;
+  double spread = 0.0;
+  for (std::size_t k = 0; k < window.bin_powers.size(); ++k) {
+    power += window.bin_powers[k];
+    spread += window.bin_powers[k] * window.bin_spreads[k];
+  }
+  return spread < kEven * power &&
+         std::any_of(window.maxima.begin(), window.maxima.end(), [&](const SrpMaximum& maximum) {
+           const far_field::Position& place = maximum.place;
+           return maximum.remaining_powers.empty() && confidence_of(maximum, window.microphones) > kCoherent &&
+                  std::hypot(place.x, place.y) < kOfBeam * sine_of_beam(plan) * norm(place);
+         });
 }
 
 std::vector<SrpSource> sources_of(const SrpPlan& plan, const SrpSignificance& significance, const SrpWindow& window) {

@@ -21,11 +21,10 @@ struct SrpMaximum {
 
 /// What a window's spectra say, whoever computed it.
 struct SrpWindow {
-  double microphones = 0.0;                ///< that were used
-  std::vector<double> bin_powers;          ///< [bin], sum over microphones of |P|^2
-  std::vector<double> bin_spreads;         ///< [bin], variance over microphones of |P|^2, over the square of its mean
-  std::vector<double> common_powers = {};  ///< [bin], |sum_m Z|^2: of a plane wave from straight ahead
-  std::vector<SrpMaximum> maxima;          ///< [source]
+  double microphones = 0.0;         ///< that were used
+  std::vector<double> bin_powers;   ///< [bin], sum over microphones of |P|^2
+  std::vector<double> bin_spreads;  ///< [bin], variance over microphones of |P|^2, over the square of its mean
+  std::vector<SrpMaximum> maxima;   ///< [source]
 };
 
 /// A row of the table of sources. Places are m from the array's centre, or directions of length 1.
@@ -57,10 +56,9 @@ double scale_of(const SrpPlan& plan, double microphones, std::span<const double>
 /// A maximum's place, moved to the top of the peak through the values round it, by at most the last round's spacing.
 far_field::Position top_of(const SrpPlan& plan, const SrpMaximum& maximum);
 
-/// Whether what all channels share may be a significant maximum of the window: straight ahead, explained by the mean of
-/// all microphones, and as equally loud in them as its confidence says. A source far away straight ahead is no
-/// different.
-bool seems_common(const SrpPlan& plan, const SrpSignificance& significance, const SrpWindow& window);
+/// Whether what all channels share may be a maximum of the window: straight ahead, coherent, and equally loud in all
+/// microphones. A source far away straight ahead is no different. Of what remains of a window this is not known.
+bool seems_common(const SrpPlan& plan, const SrpWindow& window);
 
 /// The table's description.
 Product sources_product(const SrpPlan& plan);

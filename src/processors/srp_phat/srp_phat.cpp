@@ -36,7 +36,7 @@ class SrpPhat : public Processor {
         points_(refinement_points(plan_)),
         groups_((plan_.pixels() + kGroup - 1) / kGroup),
         cut_(cut ? *cut : SrpCut::for_device(device_.info(), plan_)),
-        results_size_(2 + 4 * plan_.bins.size() + plan_.sources() * cut_.source_results() +
+        results_size_(2 + 3 * plan_.bins.size() + plan_.sources() * cut_.source_results() +
                       peeled_sources() * plan_.bins.size()),
         program_(device_.build(kStage, "processors/srp_phat.cl", srp::defines_of(device_.info(), plan_, cut_))),
         microphones_(program_.kernel("srp_microphones")),
@@ -92,7 +92,6 @@ class SrpPhat : public Processor {
     device_.enqueue_fill(phases_, std::complex<float>(), kStage);
     window_.bin_powers.resize(plan_.bins.size());
     window_.bin_spreads.resize(plan_.bins.size());
-    window_.common_powers.resize(plan_.bins.size());
     window_.maxima.resize(plan_.sources());
     for (SrpMaximum& maximum : window_.maxima) {
       maximum.powers.resize(points_);
@@ -135,7 +134,7 @@ class SrpPhat : public Processor {
     if (!is_made_[window]) {
       read_results(window);
       history_.add(window_, stamps_[window], tables_[window]);
-      status_on_host_.values()[window * kStatusWords] |= history_.seems_common(window_) ? kFlagCommonToAll : 0U;
+      status_on_host_.values()[window * kStatusWords] |= seems_common(plan_, window_) ? kFlagCommonToAll : 0U;
       is_made_[window] = true;
     }
     products_[0] = tables_[window];
@@ -253,9 +252,6 @@ class SrpPhat : public Processor {
       spread = std::max(window_.microphones * static_cast<double>(results[at++]) - 1.0, 0.0);
     }
     at += plan_.bins.size();
-    for (double& power : window_.common_powers) {
-      power = static_cast<double>(results[at++]);
-    }
     std::size_t remainders = at + plan_.sources() * cut_.source_results();
     for (SrpMaximum& maximum : window_.maxima) {
       for (double& power : maximum.remaining_powers) {

@@ -32,7 +32,7 @@ class SrpPhat : public Processor {
     std::transform(map.begin(), map.end(), std::back_inserter(maps_),
                    [](double value) { return static_cast<float>(value); });
     windows_.push_back({.found = window_of(map), .stamp = {}, .table = {}});
-    outcome.flags |= history_.seems_common(windows_.back().found) ? kFlagCommonToAll : 0U;
+    outcome.flags |= seems_common(plan_, windows_.back().found) ? kFlagCommonToAll : 0U;
     return outcome;
   }
   void stamp(std::size_t window, const FrameStamp& stamp) override { windows_[window].stamp = stamp; }
@@ -365,20 +365,10 @@ class SrpPhat : public Processor {
     }
     return place;
   }
-  /// |sum_m Z|^2, [bin]
-  [[nodiscard]] std::vector<double> common_powers() const {
-    std::vector<double> powers;
-    for (std::size_t k = 0; k < plan_.bins.size(); ++k) {
-      const auto first = phases_.begin() + static_cast<std::ptrdiff_t>(k * used_.size());
-      powers.push_back(std::norm(std::accumulate(first, first + static_cast<std::ptrdiff_t>(used_.size()), Complex())));
-    }
-    return powers;
-  }
   [[nodiscard]] SrpWindow window_of(std::vector<double> map) {
     SrpWindow window = {.microphones = static_cast<double>(used_.size()),
                         .bin_powers = bin_powers_,
                         .bin_spreads = bin_spreads_,
-                        .common_powers = common_powers(),
                         .maxima = {}};
     std::vector<Position> places;
     for (std::size_t source = 0; source < plan_.sources(); ++source) {

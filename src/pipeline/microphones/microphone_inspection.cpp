@@ -56,8 +56,7 @@ std::vector<double> given_frequencies_hz(const Settings& settings) {
                    [](const Band& band) { return std::sqrt(band.low_hz * band.high_hz); });
     return middles_hz;
   }
-  const auto& keys = settings.explicit_keys;
-  const bool are_given = std::find(keys.begin(), keys.end(), "front_end.frequencies_hz") != keys.end();
+  const bool are_given = settings.explicit_keys.contains("front_end.frequencies_hz");
   return are_given ? front_end.frequencies_hz : std::vector<double>();
 }
 

@@ -45,8 +45,8 @@ std::vector<double> sound(std::size_t values = 4096) {
   std::mt19937 random(3);
   std::normal_distribution<double> noise(0.0, 0.005);
   for (std::size_t i = 0; i < values; ++i) {
-    result.push_back(0.1 * std::sin(2.0 * std::numbers::pi * static_cast<double>(i / kChannels) / 37.3) +
-                     noise(random));
+    const std::size_t sample = i / kChannels;
+    result.push_back(0.1 * std::sin(2.0 * std::numbers::pi * static_cast<double>(sample) / 37.3) + noise(random));
   }
   return result;
 }

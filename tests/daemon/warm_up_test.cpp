@@ -72,9 +72,12 @@ bool is_of_no_use(const std::string& kernel, const Case& one) {
       kernel == "imaging/microphones/microphone_predict" || kernel == "imaging/microphones/microphone_predict_by_prior";
   // Samples in pascal have no full scale, which check_window() compares with.
   const bool clips = !one.takes_bits && (kernel.find("clip") != std::string::npos || kernel.ends_with("check_window"));
-  // Weights measure a floor or do not; the first maximum is found by the map's own kernel or by another: the plan says
-  // it.
-  const bool is_other_way = kernel == "processors/srp_phat/srp_floor" || kernel == "processors/srp_phat/srp_maximum";
+  // Weights of signal to noise alone measure a floor, and plans of several sources alone look for later maxima;
+  // CLEAN-SC needs no products of snapshots; which kernel of dot products has parts to sum is measured.
+  const std::set<std::string> of_other_plans = {"processors/srp_phat/srp_floor", "processors/srp_phat/srp_maximum",
+                                                "front_end/dot_product/sum_parts"};
+  const bool is_other_way = of_other_plans.contains(kernel) ||
+                            (kernel == "processors/beamform/history_products" && one.name == "beamform, clean_sc");
   return predicts || clips || is_other_way;
 }
 

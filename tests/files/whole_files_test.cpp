@@ -313,7 +313,8 @@ TEST(UnknownFormats, AreNamedWithTheWayOut) {
 std::vector<float> tone() {
   std::vector<float> samples(4 * 4800);
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    const double t = static_cast<double>(i / 4);
+    const std::size_t sample = i / 4;
+    const auto t = static_cast<double>(sample);
     samples[i] = static_cast<float>((i % 4 == 1 ? 0.5 : 1.0) * std::numbers::sqrt2 * std::sin(0.1308996938 * t) + 0.25);
   }
   return samples;

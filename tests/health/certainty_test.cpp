@@ -52,8 +52,9 @@ std::vector<Complex> field_of(const Mode& mode, const ArrayGeometry& geometry) {
   const double k = test::wavenumber(mode.frequency_hz);
   std::vector<Complex> field;
   for (int channel = 0; channel < geometry.channels(); ++channel) {
+    const int row = channel / geometry.columns;
     const double x_m = geometry.x_m(channel % geometry.columns) - mode.x_m;
-    const double y_m = geometry.y_m(channel / geometry.columns) - mode.y_m;
+    const double y_m = geometry.y_m(row) - mode.y_m;
     Complex sum = 0.0;
     for (int i = 0; i < kPoints; ++i) {
       for (int j = 0; j < kPoints; ++j) {

@@ -230,7 +230,8 @@ SceneFields scene_of(bool is_plate, const PnahPlan& plan, std::mt19937& generato
     const int down = 1 + static_cast<int>(generator() % 3U);
     for (int i = 0; i < kPatches * kPatches; ++i) {
       const double x = (i % kPatches + 0.5) / kPatches;
-      const double y = (static_cast<double>(i / kPatches) + 0.5) / kPatches;
+      const int row = i / kPatches;
+      const double y = (row + 0.5) / kPatches;
       add_monopole(fields, {.x_m = side_m * (x - 0.5), .y_m = side_m * (y - 0.5), .z_m = -0.02},
                    std::sin(std::numbers::pi * across * x) * std::sin(std::numbers::pi * down * y), plan);
     }

@@ -50,7 +50,8 @@ std::vector<float> monopole() {
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const MicrophonePosition at = array().position_m(static_cast<int>(i % kChannels));
     const double r_m = std::hypot(at.x_m, at.y_m, 1.0);
-    const double t_s = static_cast<double>(i / kChannels) / kRate_hz - r_m / 343.0;
+    const std::size_t sample = i / kChannels;
+    const double t_s = static_cast<double>(sample) / kRate_hz - r_m / 343.0;
     samples[i] = static_cast<float>(std::cos(2.0 * std::numbers::pi * kFrequency_hz * t_s) / r_m + noise(generator));
   }
   return samples;

@@ -170,7 +170,7 @@ class DrawnFields {
           if (amplitude != 0.0) {
             const double r_m =
                 std::hypot(x_m - corner.x_m - along * size.x_m, y_m - corner.y_m - across * size.y_m, setup.standoff_m);
-            pressure += std::polar(amplitude / r_m, -setup.wavenumber_rad_per_m * r_m);
+            pressure += amplitude * std::polar(1.0 / r_m, -setup.wavenumber_rad_per_m * r_m);
           }
         }
       }

@@ -51,7 +51,7 @@ Said with_error(float error_estimate, const ImagesHeader& header = test::ring_he
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   });
-  const Said said = say(socket + " 100");
+  Said said = say(socket + " 100");
   stop = true;
   publisher.join();
   return said;

@@ -64,7 +64,7 @@ std::vector<Complex> field_of(const Mode& mode, const ArrayGeometry& geometry) {
             std::sin(mode.waves_x * std::numbers::pi * along) * std::sin(mode.waves_y * std::numbers::pi * across);
         const double r_m = std::hypot(x_m - along * mode.half_x_m * mode.waves_x,
                                       y_m - across * mode.half_y_m * mode.waves_y, mode.standoff_m);
-        sum += std::polar(velocity / r_m, -k * r_m);
+        sum += velocity * std::polar(1.0 / r_m, -k * r_m);
       }
     }
     field.push_back(sum);

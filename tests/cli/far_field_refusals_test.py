@@ -38,7 +38,7 @@ BEAMFORM = {
     "a distance of a millimetre": (["grid.distance_m=[0.001]"], "grid.distance_m[0]:", "from 0.01 to 1000 m", '"0.001"'),
     "a pair the wrong way round": (["grid.x_m=[0.5, -0.5]"], "grid.x_m:", "the first not above the last", "found a list of 2, [0.5, -0.5]"),
     "65 distances": ([f"grid.distance_m={list(range(1, 66))}"], "grid.distance_m:", "1 to 64 distances", "65"),
-    "a band without bins": (["average.kind=linear", "bands.third_octave=[100]"], "bands.third_octave:", "at least 3 bins", "windows of 6241 samples", "found 0.504 bins"),
+    "a band without bins": (["average.kind=linear", "bands.third_octave=[100]"], "bands.third_octave:", "at least 3 bins", "windows of 6241 samples", "found 0.492 bins"),
     "too few snapshots": (["method=capon", "sources=8", "average.snapshots=8"], "average.snapshots:", "at least 10", "found 8"),
     "removal without an average": (["diagonal_removal=true"], "diagonal_removal:", "expected false", "average.kind: none"),
     "removal with a history": (["method=capon", "diagonal_removal=true"], "diagonal_removal:", "expected false", "method: capon"),

@@ -48,7 +48,7 @@ def test_real_spectra_are_refused():
         with pytest.raises(TypeError, match="expected complex phasors"):
             image(levels, **COMMON)
     with (
-        nearfield.Engine({"array": CONFIG["array"]}, "spectra", channels=64, frequencies_hz=[1000.0], reference=True) as engine,
+        nearfield.Engine({key: CONFIG[key] for key in ("array", "holography")}, "spectra", channels=64, frequencies_hz=[1000.0], reference=True) as engine,
         pytest.raises(TypeError, match="expected complex phasors"),
     ):
         engine.push(levels)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <poll.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -169,7 +170,16 @@ std::string text_of_error(const Error& error) {
 
 bool is_stdout_whole() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
 
+/// True where standard output is a pipe that nobody reads any more, as of `nearfield demo | head -n 1`.
+bool has_reader_ended() {
+  pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+  return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
 int report_stdout() {
+  if (has_reader_ended()) {
+    return static_cast<int>(ExitCode::kOk);
+  }
   spdlog::error("standard output: can't write");
   return static_cast<int>(ExitCode::kIo);
 }

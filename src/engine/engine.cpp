@@ -14,6 +14,7 @@
 #include "config/config.hpp"
 #include "config/schema/front_end_kinds.hpp"
 #include "config/spectra_of_processors.hpp"
+#include "core/extent_text.hpp"
 #include "engine/calibration_gains.hpp"
 #include "engine/devices.hpp"
 #include "engine/engine_parts.hpp"
@@ -719,6 +720,14 @@ std::vector<std::string> plan_notes(const Engine& engine) {
   for (const Engine::Wanted& wanted : engine.wanted_processors()) {
     const std::vector<std::string> more = processor_entry(wanted.kind).remarks(wanted.plan).notes;
     notes.insert(notes.end(), more.begin(), more.end());
+  }
+  for (const Engine::Results& results : engine.results_) {
+    for (const Axis& axis : results.header.axes) {
+      if (axis.components == 3 && axis.unit == "m" && axis.name != "microphone") {
+        notes.push_back(fmt::format("{}: axis {} has {} places, {}", results.header.processor, axis.name, axis.size(),
+                                    text_of_extent(axis.values)));
+      }
+    }
   }
   return notes;
 }

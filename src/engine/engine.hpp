@@ -438,7 +438,7 @@ std::vector<std::string> plan_warnings(const Engine& engine);
 /// Of the array's microphones, as the masks in effect have them.
 MicrophoneUse microphone_use(const Engine& engine);
 
-/// What is good to know of its processors, one text each, such as the microphones that one of them uses.
+/// What is good to know of its processors, one text each, such as their microphones, and where places of a file lie.
 std::vector<std::string> plan_notes(const Engine& engine);
 
 }  // namespace nearfield

@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "core/extent_text.hpp"
 #include "files/cross_spectra_file.hpp"
 #include "files/facts.hpp"
 #include "files/format.hpp"
@@ -43,23 +44,19 @@ Level level_of(std::span<const std::complex<float>> values) {
   return level;
 }
 
-/// "-0.31 to 0.31 m in x, ..." over all microphones.
-std::string text_of_extent(const std::vector<MicrophonePosition>& positions_m) {
-  std::vector<std::string> ranges;
-  for (const auto& [name, axis] :
-       {std::pair{"x", &MicrophonePosition::x_m}, {"y", &MicrophonePosition::y_m}, {"z", &MicrophonePosition::z_m}}) {
-    const auto [least, most] = std::minmax_element(
-        positions_m.begin(), positions_m.end(),
-        [axis = axis](const MicrophonePosition& a, const MicrophonePosition& b) { return a.*axis < b.*axis; });
-    ranges.push_back(fmt::format("{:.6g} to {:.6g} m in {}", (*least).*axis, (*most).*axis, name));
+std::vector<double> places_of(const ArrayGeometry& geometry) {
+  std::vector<double> xyz_m;
+  for (int channel = 0; channel < geometry.channels(); ++channel) {
+    const MicrophonePosition place = geometry.position_m(channel);
+    xyz_m.insert(xyz_m.end(), {place.x_m, place.y_m, place.z_m});
   }
-  return fmt::format("{}", fmt::join(ranges, ", "));
+  return xyz_m;
 }
 
 void add_geometry(Facts& facts, const ArrayGeometry& geometry) {
   if (!geometry.is_grid()) {
     facts.add("array", "{} microphones at given positions, on no regular grid", geometry.channels());
-    facts.add("positions", "{}", text_of_extent(geometry.placement->positions_m));
+    facts.add("positions", "{}", text_of_extent(places_of(geometry)));
     facts.add("neighbours", "the nearest at most {} away", text_of_mm(geometry.pitch_x_m));
     return;
   }
@@ -310,16 +307,12 @@ void describe_templates(Facts& facts, const std::filesystem::path& path) {
   const Templates templates = read_templates(path);
   const auto channels = static_cast<std::size_t>(templates.measurement.geometry.channels());
   add_measurement(facts, templates.measurement);
-  std::vector<MicrophonePosition> places_m;
-  for (std::size_t i = 0; i < templates.positions_m.size(); i += 3) {
-    places_m.push_back({templates.positions_m[i], templates.positions_m[i + 1], templates.positions_m[i + 2]});
-  }
   facts.add("templates", "{} places, {} microphones each", templates.count(), channels);
   facts.add("reference", "{}",
             templates.reference_channel ? fmt::format("microphone {}", *templates.reference_channel)
                                         : "of each template its own, which the file does not name");
-  if (!places_m.empty()) {
-    facts.add("places", "{}", text_of_extent(places_m));
+  if (!templates.positions_m.empty()) {
+    facts.add("places", "{}", text_of_extent(templates.positions_m));
   }
   facts.add("frequencies", "{}", text_of_frequencies(templates.frequencies_hz));
   std::vector<double> norms;

@@ -157,6 +157,25 @@ class Axes(unittest.TestCase):
         self.assert_found(found)
         self.assertNotIn("plane", found[3])
 
+    # Millimetres, another direction of z and exchanged columns give maps and images that look as good as right ones.
+    def test_between_which_coordinates_the_places_of_a_file_lie_is_stated(self):
+        recording = self.record(Grid(8, 0.06).places_m, [0.09, -0.03, 0.08])
+        right_m = np.array([[-0.1, -0.05, -0.04], [0.1, -0.05, -0.03], [0.1, 0.05, -0.02], [0.0, 0.05, -0.01]])
+        csv = self.csv(right_m, "places.csv")
+        array = ("array.rows=8", "array.columns=8", "array.pitch_x_m=0.06", "array.pitch_y_m=0.06")
+        extent = "-0.1 to 0.1 m in x, -0.05 to 0.05 m in y, -0.04 to -0.01 m in z"
+        for settings, words in (([f"processors.far={{kind: beamform, grid: {{kind: points, points: {csv}}}}}"], f"far: axis point has 4 places, {extent}"),
+                                ([f"processors.srp={{kind: srp_phat, grid: {{kind: points, points: {csv}}}}}"], f"srp: axis point has 4 places, {extent}"),
+                                ([f"holography.surface={csv}"], f"surface: axis surface has 4 places, {extent}"),
+                                (["holography.imager=operators", f"holography.operators.sources={csv}"], f"surface: its sources have 4 places, {extent}")):
+            done = NEARFIELD.require("replay", recording, "-o", self.out, "--frames", 1, *self.settings(*array, *settings))
+            self.assertIn(words, done.stderr)
+        self.csv(right_m * [1, 1, -1000], "places.csv")
+        done = NEARFIELD.require("replay", recording, "-o", self.out, "--frames", 1,
+                                 *self.settings(*array, f"processors.far={{kind: beamform, grid: {{kind: points, points: {csv}}}}}"))
+        self.assertIn("10 to 40 m in z", done.stderr)
+        self.assertNotIn("axis microphone", done.stderr)
+
     # Dataset 15 says nothing of sources; array.axes says which way its z points.
     def test_nodes_of_a_universal_file_are_on_the_axes_of_the_setting(self):
         places_m = tilted_ring()

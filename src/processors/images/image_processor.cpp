@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "core/extent_text.hpp"
 #include "imaging/operators/operator_space.hpp"
 #include "imaging/pnah/work.hpp"
 #include "processors/images/settings.hpp"
@@ -37,7 +38,8 @@ ResultHeader header_of(const ImageProducts& products, const PnahPlan& images) {
   return header;
 }
 
-/// What nothing in the settings says: where the images of irregular arrays lie, and why no points are looked for.
+/// What nothing in the settings says: where the images of irregular arrays and the sources of a file lie, and why no
+/// points are looked for.
 Remarks remarks_of_images(const ProcessorPlan& plan) {
   Remarks remarks;
   const HolographySettings& images = dynamic_cast<const ImageKindSettings&>(*plan.own).images;
@@ -46,8 +48,16 @@ Remarks remarks_of_images(const ProcessorPlan& plan) {
                                         plan.name, plan.array.geometry.channels(),
                                         text_of(image_grid(plan.array.geometry, images.upsample))));
   }
+  const PnahPlan wanted = image_plan(plan);
+  if (wanted.sources) {
+    std::vector<double> xyz_m;
+    for (const Eigen::Vector3d& place : wanted.sources->places_m) {
+      xyz_m.insert(xyz_m.end(), place.begin(), place.end());
+    }
+    remarks.notes.push_back(fmt::format("{}: its sources have {} places, {}", plan.name,
+                                        wanted.sources->places_m.size(), text_of_extent(xyz_m)));
+  }
   if (plan.name == kFirstProcessor) {  // no other searches
-    const PnahPlan wanted = image_plan(plan);
     const bool is_operators = wanted.holography.imager == ImagerKind::kOperators;
     if (const std::string reason = is_operators ? reason_for_no_points(wanted) : ""; !reason.empty()) {
       remarks.notes.push_back(fmt::format("{}: {}", plan.name, reason));

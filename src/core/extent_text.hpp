@@ -1,0 +1,11 @@
+#pragma once
+#include <span>
+#include <string>
+
+namespace nearfield {
+
+/// "-0.31 to 0.31 m in x, -0.2 to 0.2 m in y, 0 to 0 m in z" over all places, [place][x, y, z] in m: another unit, sign
+/// or order of axes shows there.
+std::string text_of_extent(std::span<const double> xyz_m);
+
+}  // namespace nearfield

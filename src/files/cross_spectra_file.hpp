@@ -49,5 +49,7 @@ struct CrossSpectraFile {
 /// The description alone, or all.
 CrossSpectraInfo read_cross_spectra_info(const std::filesystem::path& path);
 CrossSpectraFile read_cross_spectra(const std::filesystem::path& path);
+/// The diagonals, [frequency][channel], Pa^2; one matrix is in memory at a time.
+std::vector<double> read_mean_squares(const std::filesystem::path& path);
 
 }  // namespace nearfield

@@ -286,12 +286,33 @@ void describe_calibration(Facts& facts, const std::filesystem::path& path) {
   facts.add("not finite", "{} of {} values", level_of(calibration.gains).non_finite, calibration.gains.size());
 }
 
+/// Of the frequency with the loudest microphone; `mean_squares` [frequency][channel].
+void add_mean_squares(Facts& facts, const CrossSpectraInfo& info, const std::vector<double>& mean_squares) {
+  const auto channels = static_cast<std::size_t>(info.geometry.channels());
+  const auto order = [](double value) { return value >= 0.0 && std::isfinite(value) ? value : -1.0; };
+  const auto is_softer = [&](double a, double b) { return order(a) < order(b); };
+  const auto loudest = static_cast<std::size_t>(std::max_element(mean_squares.begin(), mean_squares.end(), is_softer) -
+                                                mean_squares.begin());
+  const auto here = mean_squares.begin() + static_cast<std::ptrdiff_t>(loudest / channels * channels);
+  std::vector<double> at_frequency(here, here + static_cast<std::ptrdiff_t>(channels));
+  std::sort(at_frequency.begin(), at_frequency.end(), is_softer);
+  facts.add("levels", "loudest microphone {}: {:.1f} dB re 20 uPa rms at {:.7g} Hz; median {:.1f} dB re 20 uPa",
+            loudest % channels, level_db(std::sqrt(mean_squares[loudest])), info.frequencies_hz[loudest / channels],
+            level_db(std::sqrt(at_frequency[channels / 2])));
+  const auto flawed = std::count_if(mean_squares.begin(), mean_squares.end(), [&](double v) { return order(v) < 0.0; });
+  if (flawed > 0) {
+    facts.add("", "{} of {} elements of the diagonals are negative or not finite, expected mean squares", flawed,
+              mean_squares.size());
+  }
+}
+
 void describe_cross_spectra(Facts& facts, const std::filesystem::path& path) {
   const CrossSpectraInfo info = read_cross_spectra_info(path);
   add_geometry(facts, info.geometry);
   facts.add("frequencies", "{}", text_of_frequencies(info.frequencies_hz));
   facts.add("snapshots", "{} windows of {} samples at {:.10g} Hz, {} apart", info.snapshots, info.window_samples,
             info.sample_rate_hz, info.step_samples);
+  add_mean_squares(facts, info, read_mean_squares(path));
 }
 
 void add_incoherent_templates(Facts& facts, const Templates& templates) {

@@ -2,6 +2,7 @@
 #include <functional>
 #include <limits>
 
+#include "files/cross_spectra_file.hpp"
 #include "files/file_test_support.hpp"
 #include "files/templates_file.hpp"
 #include "support/two_processors.hpp"
@@ -129,6 +130,40 @@ TEST(Describe, Calibration) {
   const std::string facts = facts_of(folder / "gains.h5");
   EXPECT_THAT(facts, HasSubstr("gain          0 to 20 dB\n"));
   EXPECT_THAT(facts, HasSubstr("phase         0 to 90 degrees\n"));
+}
+
+/// Levels show a wrong unit; the diagonal of a right matrix has mean squares.
+TEST(Describe, CrossSpectra) {
+  const TempFolder folder;
+  const auto facts_with = [&](float of_last) {
+    const std::filesystem::path path = folder / "csm.h5";
+    std::filesystem::remove(path);
+    CrossSpectraWriter writer(path, {.geometry = small_measurement().geometry,
+                                     .frequencies_hz = {500.0, 1000.0},
+                                     .snapshots = 8,
+                                     .sample_rate_hz = 48000.0,
+                                     .window_samples = 1024,
+                                     .step_samples = 512});
+    std::vector<std::complex<float>> matrix(15UL * 15UL, 1e6F);  // what lies off the diagonal does not count
+    for (std::size_t i = 0; i < 15; ++i) {
+      matrix[i * 16] = 4e-6F;  // 40 dB
+    }
+    writer.append(matrix);
+    matrix[7 * 16] = 4.0F;  // 100 dB
+    matrix[14 * 16] = of_last;
+    writer.append(matrix);
+    writer.finish();
+    return facts_of(path);
+  };
+  EXPECT_THAT(facts_with(4e-6F),
+              testing::AllOf(HasSubstr("levels        loudest microphone 7: 100.0 dB re 20 uPa rms at "
+                                       "1000 Hz; median 40.0 dB re 20 uPa\n"),
+                             Not(HasSubstr("negative"))));
+  for (const float wrong : {-4e6F, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    EXPECT_THAT(facts_with(wrong),
+                testing::AllOf(HasSubstr("loudest microphone 7: 100.0 dB"),
+                               HasSubstr("1 of 30 elements of the diagonals are negative or not finite")));
+  }
 }
 
 TEST(Describe, Templates) {

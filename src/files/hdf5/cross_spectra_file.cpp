@@ -22,14 +22,18 @@ std::vector<double> positions_of(const ArrayGeometry& geometry) {
   return positions;
 }
 
+h5::InputDataset matrices_of(const h5::InputFile& file, const CrossSpectraInfo& info) {
+  return file.dataset<std::complex<float>>(
+      kMatrices,
+      {{"frequencies", info.frequencies_hz.size()}, {"channels", channels_of(info)}, {"channels", channels_of(info)}});
+}
+
 CrossSpectraInfo read_info_of(const h5::InputFile& file) {
   constexpr std::int64_t kMostSamples = std::int64_t{1} << 40U;
   CrossSpectraInfo info;
   info.geometry = read_geometry(file);
   info.frequencies_hz = read_frequencies(file);
-  (void)file.dataset<std::complex<float>>(
-      kMatrices,
-      {{"frequencies", info.frequencies_hz.size()}, {"channels", channels_of(info)}, {"channels", channels_of(info)}});
+  (void)matrices_of(file, info);
   info.snapshots = static_cast<std::uint64_t>(file.integer_attribute(kMatrices, "snapshots", 1));
   info.sample_rate_hz = file.positive_attribute(kMatrices, "sample_rate_hz");
   info.window_samples = file.integer_attribute(kMatrices, "window_samples", 1, kMostSamples);
@@ -89,6 +93,22 @@ CrossSpectraFile read_cross_spectra(const std::filesystem::path& path) {
   result.info = read_info_of(file);
   result.matrices = file.values<std::complex<float>>(kMatrices, {{"frequencies"}, {"channels"}, {"channels"}});
   return result;
+}
+
+std::vector<double> read_mean_squares(const std::filesystem::path& path) {
+  const h5::InputFile file = open_input(path, FileKind::kCrossSpectra);
+  const CrossSpectraInfo info = read_info_of(file);
+  const h5::InputDataset matrices = matrices_of(file, info);
+  const std::size_t channels = channels_of(info);
+  std::vector<std::complex<float>> matrix(channels * channels);
+  std::vector<double> mean_squares;
+  for (std::size_t frequency = 0; frequency < info.frequencies_hz.size(); ++frequency) {
+    matrices.read(frequency, std::span(matrix));
+    for (std::size_t channel = 0; channel < channels; ++channel) {
+      mean_squares.push_back(static_cast<double>(matrix[channel * channels + channel].real()));
+    }
+  }
+  return mean_squares;
 }
 
 }  // namespace nearfield

@@ -45,6 +45,7 @@ struct EncodeReport {
   std::vector<double> frequencies_hz;  ///< of spectra, as encoded
   std::vector<int> dead_channels;      ///< held values that are not finite; deliver zeros only
   OverloadReport overload;
+  std::string levels;  ///< in words, of samples over time: the loudest microphone's and the median
   std::vector<std::string> warnings;
 };
 

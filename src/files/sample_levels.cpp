@@ -85,7 +85,9 @@ class ChannelSums {
   bool is_first_ = true;
 };
 
-void add_piece(const TimeDataReader& reader, std::uint64_t first, std::uint64_t count, std::vector<ChannelSums>& sums) {
+using ReadSamples = std::function<void(std::uint64_t first, std::span<float> values)>;
+
+void add_piece(const ReadSamples& read, std::uint64_t first, std::uint64_t count, std::vector<ChannelSums>& sums) {
   constexpr std::uint64_t kBlockValues = std::uint64_t{1} << 18U;
   const std::uint64_t channels = sums.size();
   const std::uint64_t block = std::max<std::uint64_t>(1, kBlockValues / channels);
@@ -93,7 +95,7 @@ void add_piece(const TimeDataReader& reader, std::uint64_t first, std::uint64_t 
   for (std::uint64_t done = 0; done < count; done += block) {
     const std::uint64_t samples = std::min(block, count - done);
     values.resize(static_cast<std::size_t>(samples * channels));
-    reader.read(first + done, values);
+    read(first + done, values);
     for (std::size_t i = 0; i < values.size(); ++i) {
       sums[i % channels].add(values[i], first + done + i / channels);
     }
@@ -128,19 +130,24 @@ double SampleLevels::median_rms() const {
 }
 
 SampleLevels levels_of(const TimeDataReader& reader, std::uint64_t most_values) {
+  return levels_of(
+      reader.channels(), reader.samples(),
+      [&](std::uint64_t first, std::span<float> values) { reader.read(first, values); }, most_values);
+}
+
+SampleLevels levels_of(int of_channels, std::uint64_t all, const ReadSamples& read, std::uint64_t most_values) {
   constexpr std::uint64_t kPieces = 16;
-  const auto channels = static_cast<std::uint64_t>(reader.channels());
-  const std::uint64_t all = reader.samples();
+  const auto channels = static_cast<std::uint64_t>(of_channels);
   std::vector<ChannelSums> sums(channels);
   SampleLevels levels;
   levels.is_whole = all <= std::max<std::uint64_t>(1, most_values / channels);
   if (levels.is_whole) {
-    add_piece(reader, 0, all, sums);
+    add_piece(read, 0, all, sums);
     levels.samples = all;
   } else {
     const std::uint64_t piece = std::max<std::uint64_t>(1, most_values / channels / kPieces);
     for (std::uint64_t i = 0; i < kPieces; ++i) {
-      add_piece(reader, (all - piece) / (kPieces - 1) * i, piece, sums);
+      add_piece(read, (all - piece) / (kPieces - 1) * i, piece, sums);
     }
     levels.samples = kPieces * piece;
   }

@@ -1,5 +1,7 @@
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,6 +41,9 @@ inline constexpr double kSoftest_db = 0.0;
 /// Reads a recording of at most `most_values` samples of all channels; of a longer one evenly spread pieces of about so
 /// many.
 SampleLevels levels_of(const TimeDataReader& reader, std::uint64_t most_values);
+/// The same of what `read` reads, as TimeDataReader::read().
+SampleLevels levels_of(int channels, std::uint64_t samples,
+                       const std::function<void(std::uint64_t, std::span<float>)>& read, std::uint64_t most_values);
 
 /// dB re 20 uPa of an rms in pascal.
 double level_db(double rms_pa);

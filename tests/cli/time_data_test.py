@@ -153,6 +153,15 @@ class Recordings(unittest.TestCase):
         for subtype in ("ULAW", "ALAW"):
             # 14 and 13 bits in a logarithmic scale: errors of at most 3 % of a sample.
             self.assertAlmostEqual(sensitivities_dbfs[subtype], sensitivities_dbfs["PCM_16"], delta=0.1)
+        # Levels and what is odd about them are those of any recording, also of a file that libsndfile alone reads.
+        flac, sine = self.folder / "soft.flac", np.sin(2 * np.pi * 1000 / 48000 * np.arange(4800))
+        soundfile.write(flac, sine[:, None] * np.array([1, 1, 1, 1, 1, 1, 0.5, 1]) / np.sqrt(2), 48000, subtype="PCM_24")
+        array = ["array.rows=2", "array.columns=4", "array.pitch_x_m=0.02", "array.pitch_y_m=0.02",
+                 f"holography.standoff_m={STANDOFF_M}", "holography.extrapolation.method=edge"]
+        for pascal_per_unit, level_db, is_odd in ((20, "114.0", False), (1e-5, "-12.0", True), (1e7, "228.0", True)):
+            done = NEARFIELD.require("encode", flac, "-o", self.folder / "bits.h5", "--pascal-per-unit", pascal_per_unit, *sets(array))
+            self.assertRegex(done.stderr, rf"loudest microphone \d: {level_db} dB re 20 uPa rms")
+            self.assertEqual("is the unit right" in done.stderr or "the unit wrong" in done.stderr, is_odd, done.stderr)
         # 24 bits in four bytes each: libsndfile reads these bytes three by three, which gives noise.
         wide, data = self.folder / "wide.wav", bytes(64 * 4 * 100)
         body = b"WAVEfmt " + struct.pack("<IHHIIHH", 16, 1, 64, 48000, 48000 * 256, 256, 24)

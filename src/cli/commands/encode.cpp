@@ -52,6 +52,9 @@ void run(EncodeArguments& arguments) {
     Progress progress("encode");
     report = encode_capture(arguments.input, arguments.output, options, [&](double share) { progress.show(share); });
   }
+  if (!report.levels.empty()) {
+    spdlog::info("{}", report.levels);
+  }
   for (const std::string& warning : report.warnings) {
     spdlog::warn("{}", warning);
   }

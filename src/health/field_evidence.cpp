@@ -13,8 +13,11 @@ using Complex = std::complex<double>;
 constexpr std::size_t kFieldSize = LocalField::kSize;
 constexpr double kLeastLikelihood = std::numeric_limits<double>::min();
 
-/// Standard deviation of healthy microphones' gains: 0.5 dB, or 3.4 degrees.
-constexpr double kGainDeviation = 0.06;
+/// Variances of healthy microphones' gains along and across the phase of what they hear: standard deviations of 0.5 dB and
+/// 1.7 degrees, about those of anything within the 1 dB and 3 degrees of data sheets.
+constexpr double kLevelVariance = 3.31e-3;
+constexpr double kPhaseVariance = 8.8e-4;
+constexpr double kGainVariance = kLevelVariance + kPhaseVariance;
 /// Shares of the power around a microphone, and of the array's mean power, that any prior may miss: 3 % and 0.3 % of
 /// the pressure.
 constexpr double kLocalFloor = 1e-3;
@@ -55,21 +58,28 @@ double student(double squares, double freedom) { return freedom * std::log1p(squ
 
 }  // namespace
 
-double Misfit::log_odds(Complex value) const {
+double Misfit::Part::squares(Complex deviation) const {
+  const double power = std::norm(value);
+  const Complex turned = power > 0.0 ? deviation * std::conj(value) / std::sqrt(power) : deviation;
+  return turned.real() * turned.real() / (variance + 2.0 * kLevelVariance * power) +
+         turned.imag() * turned.imag() / (variance + 2.0 * kPhaseVariance * power);
+}
+
+template <typename DeviationOf>
+double Misfit::log_odds_by(const DeviationOf& deviation_of) const {
   double likelihood = 0.0;
   for (const Part& part : parts_) {
-    likelihood += part.weight * std::exp(-student(std::norm(value - part.value) / part.variance, part.freedom));
+    likelihood += part.weight * std::exp(-student(part.squares(deviation_of(part)), part.freedom));
   }
   return parts_.empty() ? 0.0 : -std::log(std::max(likelihood, kLeastLikelihood));
 }
 
+double Misfit::log_odds(Complex value) const {
+  return log_odds_by([&](const Part& part) { return value - part.value; });
+}
+
 double Misfit::log_odds_of_gain(Complex gain) const {
-  double likelihood = 0.0;
-  for (const Part& part : parts_) {
-    const double squares = std::norm(gain - 1.0) * std::norm(part.value) / part.variance;
-    likelihood += part.weight * std::exp(-student(squares, part.freedom));
-  }
-  return parts_.empty() ? 0.0 : -std::log(std::max(likelihood, kLeastLikelihood));
+  return log_odds_by([&](const Part& part) { return (gain - 1.0) * part.value; });
 }
 
 Complex Misfit::value() const {
@@ -83,7 +93,7 @@ Complex Misfit::value() const {
 double Misfit::certainty() const {
   double sum = 0.0;
   for (const Part& part : parts_) {
-    sum += part.weight / part.variance;
+    sum += part.weight / (part.variance + kGainVariance * std::norm(part.value));
   }
   return sum;
 }
@@ -218,7 +228,7 @@ Misfit FieldEvidence::misfit_of(std::span<const LocalField> fields, double floor
     parts.push_back(
         {.weight = 0.0,
          .value = predicted.value,
-         .variance = unlike * predicted.variance + kGainDeviation * kGainDeviation * std::norm(predicted.value) + floor,
+         .variance = unlike * predicted.variance + floor,
          .freedom = predicted.freedom});
     log_weights.push_back(choices_[i].log_weight + predicted.log_evidence);
   }
@@ -319,7 +329,7 @@ bool FieldEvidence::is_near(std::size_t channel, std::span<const std::uint8_t> l
   }
   const Complex predicted = sum / precision.matrix[0];
   const double noise = precision.is_identity && first_choices_ == 1 ? kUnlikeNoise * power : 0.0;
-  const double expected = kLeastVariances * (kGainDeviation * kGainDeviation * std::norm(predicted) +
+  const double expected = kLeastVariances * (kGainVariance * std::norm(predicted) +
                                              kLocalFloor * power + kArrayFloor * mean_power_ + own_floor + noise);
   return std::norm(values_[channel] - predicted) <= std::max(kNear * kNear * std::norm(predicted), expected);
 }

@@ -15,8 +15,10 @@ class Misfit {
   struct Part {
     double weight = 0.0;
     std::complex<double> value;
-    double variance = 0.0;
+    double variance = 0.0;  ///< of the prediction and the noise, without that of healthy gains
     double freedom = 0.0;
+    /// Of a deviation from `value`, in variances of healthy microphones.
+    [[nodiscard]] double squares(std::complex<double> deviation) const;
   };
   Misfit() = default;
   explicit Misfit(std::vector<Part> parts) : parts_(std::move(parts)) {}
@@ -33,6 +35,9 @@ class Misfit {
   [[nodiscard]] std::size_t heaviest() const;
 
  private:
+  template <typename DeviationOf>
+  [[nodiscard]] double log_odds_by(const DeviationOf& deviation_of) const;
+
   std::vector<Part> parts_;
 };
 

@@ -8,10 +8,10 @@ import { keyboard } from "./keys.js";
 import { element, setText } from "./page.js";
 import { align, clickPhoto, connectPhoto } from "./photograph.js";
 import { showPanels } from "./refresh.js";
-import { autoOnce, changeScale } from "./scale.js";
+import { autoOnce, changeScale, setTop } from "./scale.js";
 import { history, hold, known, markDirty, photo, reducedMotion, stage, ui, view } from "./state.js";
 import { flip, freeze, goTo, keepReference, play } from "./transport.js";
-import { levelRule, valueOf } from "./units.js";
+import { levelRule } from "./units.js";
 
 /** @param {HTMLSelectElement} choice @param {number} step */
 function cycle(choice, step) {
@@ -98,12 +98,7 @@ export function connectControls() {
   ui.hold.addEventListener("change", () => { hold.reset(); markDirty(); });
   element("hold-reset", HTMLButtonElement).addEventListener("click", () => { hold.reset(); markDirty(); });
   ui.decibels.addEventListener("change", () => changeScale((scale) => { scale.isDb = ui.decibels.checked; }));
-  ui.top.addEventListener("change", () => changeScale((scale, product) => {
-    const rule = levelRule(product);
-    const value = scale.isDb && rule ? valueOf(rule, ui.top.valueAsNumber) : ui.top.valueAsNumber;
-    if (value > 0 && Number.isFinite(value)) scale.top = value;
-    ui.scaleHold.checked = true;
-  }));
+  ui.top.addEventListener("change", () => setTop(ui.top.valueAsNumber));
   for (const input of [ui.range, ui.rangeNumber]) {
     input.addEventListener("input", () => changeScale((scale) => {
       const range = input.valueAsNumber;

@@ -128,6 +128,21 @@ export function changeScale(change) {
   showScale();
 }
 
+/**
+ * Sets the top that a user typed. It holds for the field in view from now on, also where that was not drawn yet.
+ * @param {number} typed
+ */
+export function setTop(typed) {
+  const now = shown();
+  if (now) view.fitted = fieldOf(now.picture);
+  ui.scaleHold.checked = true;
+  changeScale((scale, product) => {
+    const rule = levelRule(product);
+    const value = scale.isDb && rule ? valueOf(rule, typed) : typed;
+    if (value > 0 && Number.isFinite(value)) scale.top = value;
+  });
+}
+
 export function autoOnce() {
   const now = shown();
   if (now) fitScale(now.picture, now.values);

@@ -13,6 +13,7 @@
 
 #include "config/config.hpp"
 #include "config/device_choice.hpp"
+#include "config/live_samples.hpp"
 #include "config/premises.hpp"
 #include "config/standard_input.hpp"
 #include "control/checks/check.hpp"
@@ -112,10 +113,7 @@ struct CheckResult {
 
 /// Rate of decimated samples that the settings say; 0 where the source is a file or a scene, which has its own.
 double announced_rate_hz(const nearfield::Settings& settings) {
-  using Kind = nearfield::DaemonSettings::SourceKind;
-  const Kind kind = settings.daemon.source.kind;
-  const bool says_it = kind == Kind::kFile || kind == Kind::kSimulate;
-  return says_it ? 0.0 : settings.array.clock_hz / settings.front_end.decimation;
+  return nearfield::is_bare(settings.daemon.source) ? nearfield::sample_rate_of(settings) : 0.0;
 }
 
 /// With a configuration that is right, on this machine.

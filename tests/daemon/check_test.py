@@ -198,6 +198,12 @@ class Check(unittest.TestCase):
             _, answer = self.findings(f"array: {{positions: FOLDER/{name}}}")
             self.assertEqual([one["kind"] for one in answer["findings"] if words in one["text"]], ["note"], answer)
 
+    def test_the_rate_is_that_of_the_source(self):
+        settings = ("array: {layout: row-major, rows: 4, columns: 4, pitch_x_m: 0.042, pitch_y_m: 0.042}\nholography: {standoff_m: 0.05}\n"
+                    "daemon: {source: {payload: samples, sample_rate_hz: 51200}}")
+        _, answer = self.findings(settings)
+        self.assertTrue([line for line in answer["premises"] if line.startswith("samples: 51200 a second; windows of 20 ms")], answer)
+
     def test_no_place_is_left_out(self):
         found = set(places())
         self.assertGreater(len(found), 15)

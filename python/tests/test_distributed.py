@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
 import stat
 import subprocess
@@ -268,9 +269,10 @@ def test_a_folder_that_is_removed_under_a_run_is_said_to_be(client, capture, sur
     with pytest.raises(nearfield.IoError, match="it was removed") as caught:
         archives.replay(capture, client, out, **run, progress=remove)
     assert caught.value.exit_code == 74
-    if out.exists():
-        archives.replay(capture, client, out, **run).close()
-        require_same_store(out, surface, GROUPS[:1])
+    if removed == "store" and out.exists():
+        shutil.rmtree(out)  # made again by a chunk that was being written
+    archives.replay(capture, client, out, **run).close()
+    require_same_store(out, surface, GROUPS[:1])
 
 
 def test_workers_that_differ_are_refused(client, capture, tmp_path):

@@ -262,7 +262,11 @@ def _shard(run_file: str, shard: int) -> None:
                 raise
             _require_same(job, part, file)
             if job.is_zarr:
-                sums.append(_copy(job, part, file, _zarr_of(job.out)))
+                try:
+                    sums.append(_copy(job, part, file, _zarr_of(job.out)))
+                except (LookupError, OSError):
+                    _require_store(job.out)  # else it was removed while it was written
+                    raise
             else:
                 sums.append(_sum_of_file(file))
                 arrived = job.part(shard, part.source).with_suffix(f".{secrets.token_hex(4)}.partial")
@@ -389,11 +393,17 @@ def _text(value: Any) -> str:
     return value.decode("utf-8") if isinstance(value, bytes) else str(value)
 
 
+def _require_store(path: Path) -> None:
+    """Refuse a store that was removed, also where a chunk that was being written has made its folder again."""
+    if not os.path.exists(os.path.join(path, ".zgroup")):
+        raise IoError(f"{path}: expected the store that was begun, found none: it was removed; with nothing left of it, the same command "
+                      "begins anew", 74)  # fmt: skip
+
+
 def _zarr_of(path: Path, mode: str = "r+") -> Any:
     opener: Any = zarr.open_group  # of two major versions, whose types differ
     if mode != "w":
-        if not os.path.isdir(path):
-            raise IoError(f"{path}: expected the store that was begun, found none: it was removed; the same command begins anew", 74)
+        _require_store(path)
         return opener(os.fspath(path), mode=mode)
     return opener(os.fspath(path), mode="w", **({"zarr_format": 2} if _ZARR_3 else {}))
 

@@ -150,5 +150,28 @@ TEST_F(MissingMicrophones, SilentOnesEndAReplayWhereTooFewAreLeft) {
   EXPECT_THAT(refused.output, HasSubstr("60 microphones are silent, each sample is 0: expected at least 32 of 64"));
 }
 
+// The image of the others, as with array.dead_channels, from the first frame on: it was of 64 of 64, and 36 % off.
+TEST_F(MissingMicrophones, OneThatIsSilentThroughoutIsMaskedFromTheFirstFrameOn) {
+  const std::string options = test::kSmallArrayOptions + " --set front_end.frequencies_hz=[976.5625] --frames 4";
+  std::vector<float> samples = test::monopole_samples(6000, 976.5625);
+  write_time_data(folder_ / "whole.h5", kBitRateHz / kBitsPerWord, 64, samples);
+  for (std::size_t i = 27; i < samples.size(); i += 64) {
+    samples[i] = 0.0F;
+  }
+  write_time_data(folder_ / "silent.h5", kBitRateHz / kBitsPerWord, 64, samples);
+  ASSERT_EQ(replay(options + " --set array.dead_channels=[27]", folder_ / "whole.h5").exit_code, 0);
+  const auto expected = test::widen(image().images);
+  const auto masked = replay(options, folder_ / "silent.h5");
+  ASSERT_EQ(masked.exit_code, 0) << masked.output;
+  EXPECT_THAT(masked.output, AllOf(HasSubstr("silent.h5: 1 of 64 microphones are silent, each sample is 0: 27"),
+                                   HasSubstr("microphones: 63 of 64 used; 1 masked (27)")));
+  EXPECT_LT(test::relative_l2(test::widen(image().images), expected), 1e-4) << "rounding of floats";
+  for (const std::string unmasked : {"array.health.mask=none", "array.health.trusted_channels=[27]"}) {
+    const auto result = replay(options + " --set " + unmasked, folder_ / "silent.h5");
+    EXPECT_THAT(result.output, HasSubstr("microphones: 64 of 64 used")) << unmasked;
+    EXPECT_GT(test::relative_l2(test::widen(image().images), expected), 0.05) << unmasked;
+  }
+}
+
 }  // namespace
 }  // namespace nearfield

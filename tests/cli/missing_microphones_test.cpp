@@ -144,10 +144,13 @@ TEST_F(MissingMicrophones, SilentOnesEndAReplayWhereTooFewAreLeft) {
     samples[i] = i % 64 < 60 ? 0.0F : samples[i];
   }
   write_time_data(folder_ / "silent.h5", kBitRateHz / kBitsPerWord, 64, samples);
-  const auto refused =
-      replay(test::kSmallArrayOptions + " --set front_end.frequencies_hz=[976.5625]", folder_ / "silent.h5");
+  const std::string options = test::kSmallArrayOptions + " --set front_end.frequencies_hz=[976.5625]";
+  const auto refused = replay(options, folder_ / "silent.h5");
   EXPECT_EQ(refused.exit_code, 65) << refused.output;
-  EXPECT_THAT(refused.output, HasSubstr("60 microphones are silent, each sample is 0: expected at least 32 of 64"));
+  const std::string said = "60 microphones are silent, each sample is 0: expected at least 32 of 64";
+  EXPECT_THAT(refused.output, HasSubstr(said));
+  const auto inspected = test::run_nearfield("inspect " + (folder_ / "silent.h5") + options);
+  EXPECT_THAT(inspected.output, AllOf(HasSubstr(said), Not(HasSubstr("64 of 64 used"))));
 }
 
 // The image of the others, as with array.dead_channels, from the first frame on: it was of 64 of 64, and 36 % off.

@@ -276,6 +276,7 @@ ArrayGeometry geometry_of_recording(const std::filesystem::path& path, const Set
 
 MicrophoneInspection inspect_microphones(const std::filesystem::path& path, const Settings& settings) {
   const std::unique_ptr<Recording> recording = open_to_listen(path, settings);
+  (void)silent_microphones(*recording, recording->levels());
   Listener listener(*recording);
   std::optional<health::MonitorPlan> plan = monitor_plan(listener.engine(), recording->plan().settings);
   if (!recording->plan().settings.array.geometry.is_grid()) {

@@ -158,13 +158,14 @@ void add_levels(Facts& facts, const TimeDataReader& reader, bool is_pascal) {
   }
 }
 
-void describe_time_data(Facts& facts, const std::filesystem::path& path, std::optional<double> pascal_per_unit) {
-  TimeDataReader reader(path);
+void describe_time_data(Facts& facts, const std::filesystem::path& path, std::optional<double> pascal_per_unit,
+                        const std::vector<int>& channels) {
+  TimeDataReader reader(path, channels);
   facts.add("format", "{}", reader.format());
   if (!reader.note().empty()) {
     facts.add("note", "{}", reader.note());
   }
-  facts.add("channels", "{}", reader.channels());
+  facts.add("channels", "{}{}", reader.channels(), channels.empty() ? "" : ", as array.channels chooses them");
   facts.add("sample rate", "{:.10g} Hz", reader.sample_rate_hz());
   facts.add("samples", "{}", reader.samples());
   facts.add("duration", "{:.6g} s", static_cast<double>(reader.samples()) / reader.sample_rate_hz());
@@ -339,7 +340,8 @@ void describe_templates(Facts& facts, const std::filesystem::path& path) {
 
 }  // namespace
 
-std::vector<FileFact> facts_of_file(const std::filesystem::path& path, std::optional<double> pascal_per_unit) {
+std::vector<FileFact> facts_of_file(const std::filesystem::path& path, std::optional<double> pascal_per_unit,
+                                    const std::vector<int>& channels) {
   const FileKind kind = detect_file_kind(path);
   Facts facts;
   facts.add("file", "{} ({})", path.string(), text_of_bytes(std::filesystem::file_size(path)));
@@ -349,7 +351,7 @@ std::vector<FileFact> facts_of_file(const std::filesystem::path& path, std::opti
       describe_capture(facts, path);
       break;
     case FileKind::kTimeData:
-      describe_time_data(facts, path, pascal_per_unit);
+      describe_time_data(facts, path, pascal_per_unit, channels);
       break;
     case FileKind::kSpectra:
       describe_spectra(facts, path);

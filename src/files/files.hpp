@@ -257,8 +257,10 @@ struct FileFact {
   std::string text;
 };
 /// What any of the files above says of itself, for `nearfield inspect`. `pascal_per_unit` is the setting, which counts
-/// for time data that do not state their unit.
-std::vector<FileFact> facts_of_file(const std::filesystem::path& path, std::optional<double> pascal_per_unit = {});
+/// for time data that do not state their unit, and `channels` are array.channels, those of time data that are looked
+/// at.
+std::vector<FileFact> facts_of_file(const std::filesystem::path& path, std::optional<double> pascal_per_unit = {},
+                                    const std::vector<int>& channels = {});
 /// One fact a line, behind its name, the facts below each other.
 std::string text_of(const std::vector<FileFact>& facts);
 /// Both.

@@ -90,6 +90,21 @@ TEST(Describe, TimeData) {
             "              all 4800 samples of all microphones that were looked at are constant, expected a sound\n");
 }
 
+// A tachometer beside the microphones is not looked at.
+TEST(Describe, TimeDataOfTheChosenChannels) {
+  const TempFolder folder;
+  std::vector<float> samples;
+  for (int i = 0; i < 4800; ++i) {
+    const float tone = std::sin(0.1F * static_cast<float>(i));
+    samples.insert(samples.end(), {tone, i % 100 < 50 ? 50.0F : 0.0F, 2.0F * tone});
+  }
+  write_time_data(folder / "time.h5", 48000.0, 3, samples);
+  const std::string text = text_of(facts_of_file(folder / "time.h5", {}, {2, 0}));
+  EXPECT_THAT(text, HasSubstr("channels      2, as array.channels chooses them\n"));
+  EXPECT_THAT(text, HasSubstr("loudest microphone 0: 97.0 dB re 20 uPa rms"));
+  EXPECT_THAT(text, Not(HasSubstr("clipped?")));
+}
+
 TEST(Describe, Spectra) {
   const TempFolder folder;
   SpectraFile file{.measurement = small_measurement(), .frames = 1, .frequencies_hz = {}, .spectra = {}};

@@ -146,8 +146,8 @@ void add_levels(Facts& facts, const TimeDataReader& reader, bool is_pascal) {
   }
   facts.add("", "largest mean (DC) {:.4g}{}", mean, is_pascal ? " Pa" : "");
   if (clipped > 0) {
-    facts.add("", "{} samples of {} microphones stay at the recording's extreme, {} or more in a row: clipped?",
-              clipped, clipped_channels, kClippedRun);
+    facts.add("", "{} samples of {} channels stay at the recording's extreme, {} or more in a row: clipped?", clipped,
+              clipped_channels, kClippedRun);
   }
   if (non_finite > 0) {
     facts.add("", "{} of {} samples are not finite", non_finite, levels.samples * levels.channels.size());

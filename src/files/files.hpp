@@ -168,6 +168,8 @@ class TimeDataReader {
   [[nodiscard]] std::uint64_t samples() const;
   /// Of those that were chosen.
   [[nodiscard]] int channels() const;
+  /// What the file counts it as, from 0 on, of one of them.
+  [[nodiscard]] int channel_of_file(int channel) const;
   /// Whether the file says, or its format lays down, how many pascal its values are. Where not, read() gives the file's
   /// own values (integers as fractions of full scale) until set_pascal_per_unit().
   [[nodiscard]] bool states_pascal() const;

@@ -152,6 +152,7 @@ SampleLevels levels_of(const TimeDataReader& reader, std::uint64_t most_values) 
   }
   for (const ChannelSums& sum : sums) {
     levels.channels.push_back(sum.level(top, bottom));
+    levels.channels.back().channel_of_file = reader.channel_of_file(static_cast<int>(levels.channels.size()) - 1);
   }
   return levels;
 }
@@ -159,13 +160,12 @@ SampleLevels levels_of(const TimeDataReader& reader, std::uint64_t most_values) 
 double level_db(double rms_pa) { return 20.0 * std::log10(rms_pa / kReference_pa); }
 
 std::string text_of(const SampleLevels& levels, bool is_pascal) {
-  const std::size_t loudest = levels.loudest();
-  const ChannelLevel& loud = levels.channels[loudest];
+  const ChannelLevel& loud = levels.channels[levels.loudest()];
   const auto shown = [&](double rms) {
     return is_pascal ? fmt::format("{:.1f} dB re 20 uPa", level_db(rms)) : fmt::format("{:.4g} of its unit", rms);
   };
-  return fmt::format("loudest microphone {}: {} rms, peak {:.4g}{}; median {}{}", loudest, shown(loud.rms), loud.peak,
-                     is_pascal ? " Pa" : "", shown(levels.median_rms()),
+  return fmt::format("loudest channel {} of the file: {} rms, peak {:.4g}{}; median {}{}", loud.channel_of_file,
+                     shown(loud.rms), loud.peak, is_pascal ? " Pa" : "", shown(levels.median_rms()),
                      levels.is_whole ? "" : fmt::format(" (of {} samples spread over it)", levels.samples));
 }
 
@@ -174,21 +174,21 @@ std::string doubt_about(const SampleLevels& levels) {
   const bool has_finite = std::any_of(levels.channels.begin(), levels.channels.end(),
                                       [](const ChannelLevel& channel) { return channel.non_finite < channel.samples; });
   if (!has_finite || loudest_pa == 0.0) {
-    return fmt::format("all {} samples of all microphones that were looked at are {}, expected a sound", levels.samples,
+    return fmt::format("all {} samples of all channels that were looked at are {}, expected a sound", levels.samples,
                        has_finite ? "constant" : "NaN or infinite");
   }
-  for (std::size_t channel = 0; channel < levels.channels.size(); ++channel) {
-    const ChannelLevel& level = levels.channels[channel];
+  for (const ChannelLevel& level : levels.channels) {
     if (level.peak > kReference_pa * std::pow(10.0, kLoudest_db / 20.0)) {
       return fmt::format(
-          "value {} of microphone {}: found a pressure of {:.4g} Pa, expected at most {:.0f} dB re 20 uPa: is it "
+          "value {} of channel {} of the file: found a pressure of {:.4g} Pa, expected at most {:.0f} dB re 20 uPa: is "
+          "it "
           "damaged, or the unit wrong (array.pascal_per_unit)?",
-          level.peak_sample, channel, level.peak, kLoudest_db);
+          level.peak_sample, level.channel_of_file, level.peak, kLoudest_db);
     }
   }
   if (level_db(loudest_pa) < kSoftest_db) {
     return fmt::format(
-        "the loudest microphone has {:.1f} dB re 20 uPa rms, expected {:.0f} dB at least: is the unit right "
+        "the loudest channel has {:.1f} dB re 20 uPa rms, expected {:.0f} dB at least: is the unit right "
         "(array.pascal_per_unit)?",
         level_db(loudest_pa), kSoftest_db);
   }

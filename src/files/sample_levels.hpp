@@ -17,6 +17,7 @@ struct ChannelLevel {
   std::uint64_t non_finite = 0;   ///< NaN and infinite ones
   std::uint64_t peak_sample = 0;  ///< where the peak is
   std::uint64_t samples = 0;      ///< that were looked at
+  int channel_of_file = 0;        ///< what the file counts it as, from 0 on
 };
 
 struct SampleLevels {
@@ -42,8 +43,8 @@ SampleLevels levels_of(const TimeDataReader& reader, std::uint64_t most_values);
 
 /// dB re 20 uPa of an rms in pascal.
 double level_db(double rms_pa);
-/// "loudest microphone 12: 93.1 dB re 20 uPa rms, peak 3.1 Pa; median 90.0 dB"; `is_pascal` false: of the file's
-/// values.
+/// "loudest channel 12 of the file: 93.1 dB re 20 uPa rms, peak 3.1 Pa; median 90.0 dB"; `is_pascal` false: of the
+/// file's values.
 std::string text_of(const SampleLevels& levels, bool is_pascal);
 /// What cannot be as a recording in pascal; empty where nothing is odd.
 std::string doubt_about(const SampleLevels& levels);

@@ -284,6 +284,9 @@ class SpectraRecording : public Recording {
     SampleLevels levels;
     levels.samples = file_.frames * file_.frequencies_hz.size();
     levels.channels.resize(static_cast<std::size_t>(file_.measurement.geometry.channels()));
+    for (std::size_t i = 0; i < levels.channels.size(); ++i) {
+      levels.channels[i].channel_of_file = static_cast<int>(i);
+    }
     for (std::size_t i = 0; i < file_.spectra.size(); ++i) {
       ChannelLevel& channel = levels.channels[i % levels.channels.size()];
       const auto magnitude = static_cast<double>(std::abs(file_.spectra[i]));

@@ -85,9 +85,9 @@ TEST(Describe, TimeData) {
             "duration      0.1 s\n"
             "unit          Pa\n"
             "array         not stated (comes from the configuration)\n"
-            "levels        loudest microphone 0: -inf dB re 20 uPa rms, peak 0 Pa; median -inf dB re 20 uPa\n"
+            "levels        loudest channel 0 of the file: -inf dB re 20 uPa rms, peak 0 Pa; median -inf dB re 20 uPa\n"
             "              largest mean (DC) 0 Pa\n"
-            "              all 4800 samples of all microphones that were looked at are constant, expected a sound\n");
+            "              all 4800 samples of all channels that were looked at are constant, expected a sound\n");
 }
 
 // A tachometer beside the microphones is not looked at.
@@ -101,7 +101,7 @@ TEST(Describe, TimeDataOfTheChosenChannels) {
   write_time_data(folder / "time.h5", 48000.0, 3, samples);
   const std::string text = text_of(facts_of_file(folder / "time.h5", {}, {2, 0}));
   EXPECT_THAT(text, HasSubstr("channels      2, as array.channels chooses them\n"));
-  EXPECT_THAT(text, HasSubstr("loudest microphone 0: 97.0 dB re 20 uPa rms"));
+  EXPECT_THAT(text, HasSubstr("loudest channel 2 of the file: 97.0 dB re 20 uPa rms"));
   EXPECT_THAT(text, Not(HasSubstr("clipped?")));
 }
 

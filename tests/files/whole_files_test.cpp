@@ -357,7 +357,7 @@ TEST(SampleLevels, ClippedSamplesAreCounted) {
   const SampleLevels levels = levels_of(TimeDataReader(folder / "t.h5"), 1U << 20U);
   EXPECT_EQ(levels.channels[3].clipped, clipped);
   EXPECT_EQ(levels.channels[0].clipped, 0U);
-  EXPECT_THAT(describe_file(folder / "t.h5"), HasSubstr(std::to_string(clipped) + " samples of 1 microphones stay at"));
+  EXPECT_THAT(describe_file(folder / "t.h5"), HasSubstr(std::to_string(clipped) + " samples of 1 channels stay at"));
 }
 
 TEST(SampleLevels, WhatCannotBePascalIsNamed) {
@@ -365,8 +365,9 @@ TEST(SampleLevels, WhatCannotBePascalIsNamed) {
   std::vector<float> samples = tone();
   samples[4 * 77 + 2] = 1e14F;
   write_time_data(folder / "t.h5", 48000.0, 4, samples);
-  EXPECT_THAT(doubt_about(levels_of(TimeDataReader(folder / "t.h5"), 1U << 20U)),
-              HasSubstr("value 77 of microphone 2: found a pressure of 1e+14 Pa, expected at most 200 dB re 20 uPa"));
+  EXPECT_THAT(
+      doubt_about(levels_of(TimeDataReader(folder / "t.h5"), 1U << 20U)),
+      HasSubstr("value 77 of channel 2 of the file: found a pressure of 1e+14 Pa, expected at most 200 dB re 20 uPa"));
   EXPECT_THAT(describe_file(folder / "t.h5"), HasSubstr("1e+14 Pa"));
   samples = tone();
   for (float& sample : samples) {

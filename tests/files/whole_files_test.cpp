@@ -51,6 +51,17 @@ TEST(WholeFiles, WavOfAPipeIsReadToItsEnd) {
     reader.read(kSamples - 1, last);
     EXPECT_EQ(last[3], 1000.0F / 32768.0F);
   }
+  const std::string list = "LIST" + bytes_of(std::uint32_t{14}) + "INFOISFT" + bytes_of(std::uint32_t{2}) + "ab";
+  for (const std::uint32_t size : {0xFFFFFFFFU, 0U}) {
+    for (const std::string& behind : {list, "bext" + bytes_of(std::uint32_t{3}) + "LIS" + list}) {
+      write_text(folder / "p.wav", wav(kSamples, 0xFFFFFFFFU, size, behind));
+      EXPECT_EQ(samples_in(folder / "p.wav"), kSamples) << "its chunks are no samples";
+      EXPECT_THAT(TimeDataReader(folder / "p.wav").note(), HasSubstr("all up to the chunks at the end of the file"));
+    }
+  }
+  write_text(folder / "p.wav",
+             wav(kSamples, 0xFFFFFFFFU, 0xFFFFFFFFU, "LIST" + bytes_of(std::uint32_t{99}) + "1234567"));
+  EXPECT_EQ(samples_in(folder / "p.wav"), kSamples + 1) << "no chunk: it would end behind the file";
   write_text(folder / "p.wav", wav(0, 36, 0));
   EXPECT_THAT(error_of([&] { (void)samples_in(folder / "p.wav"); }), HasSubstr("expected at least one sample"));
 }
@@ -68,8 +79,9 @@ TEST(WholeFiles, WavWhoseSizeIsTooSmallIsRefused) {
 TEST(WholeFiles, WavMayHaveChunksTagsAndPaddingBehindItsSamples) {
   const TempFolder folder;
   const std::string list = "LIST" + bytes_of(std::uint32_t{5}) + "abcde";
-  for (const std::string& behind : {std::string(), list + '\0', list, "bext" + bytes_of(std::uint32_t{0}) + list,
-                                    std::string(1000, '\0'), "TAG" + std::string(125, 'x')}) {
+  for (const std::string& behind :
+       {std::string(), list + '\0', list, "bext" + bytes_of(std::uint32_t{0}) + list, std::string(5000, '\0'),
+        "TAG" + std::string(125, 'x'), "APETAGEX" + std::string(201, 'x'), list + list, list + '\0' + list}) {
     write_text(folder / "c.wav", wav(kSamples, 36 + kDataBytes, kDataBytes, behind));
     EXPECT_EQ(samples_in(folder / "c.wav"), kSamples);
     EXPECT_THAT(TimeDataReader(folder / "c.wav").note(), IsEmpty());

@@ -146,7 +146,7 @@ void add_levels(Facts& facts, const TimeDataReader& reader, bool is_pascal) {
   }
   facts.add("", "largest mean (DC) {:.4g}{}", mean, is_pascal ? " Pa" : "");
   if (clipped > 0) {
-    facts.add("", "{} samples of {} channels stay at the recording's extreme, {} or more in a row: clipped?", clipped,
+    facts.add("", "{} samples of {} channels stay at their channel's extreme, {} or more in a row: clipped?", clipped,
               clipped_channels, kClippedRun);
   }
   if (non_finite > 0) {

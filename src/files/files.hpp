@@ -174,6 +174,8 @@ class TimeDataReader {
   /// own values (integers as fractions of full scale) until set_pascal_per_unit().
   [[nodiscard]] bool states_pascal() const;
   void set_pascal_per_unit(double pascal_per_unit);
+  /// What read() gives at full scale, of integers.
+  [[nodiscard]] std::optional<double> full_scale() const;
   [[nodiscard]] const StatedPositions& positions() const;
   /// Reads samples [first, first + values.size() / channels()) as [sample][channel], Pa.
   void read(std::uint64_t first_sample, std::span<float> values) const;

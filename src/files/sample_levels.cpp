@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace nearfield {
 namespace {
@@ -36,15 +37,12 @@ class ChannelSums {
     bottom_.add(-value);
   }
   void end_piece() { top_.run = bottom_.run = 0; }
-  [[nodiscard]] double top() const { return top_.extreme; }
-  [[nodiscard]] double bottom() const { return bottom_.extreme; }
-  /// `top` and `bottom` are the recording's.
-  [[nodiscard]] ChannelLevel level(double top, double bottom) const {
+  /// `full_scale` of integers.
+  [[nodiscard]] ChannelLevel level(std::optional<double> full_scale) const {
     const auto finite = static_cast<double>(std::max<std::uint64_t>(samples_ - non_finite_, 1));
     const double mean = sum_ / finite;
     const double variance = std::max(0.0, squares_ / finite - mean * mean);
-    const std::uint64_t clipped =
-        (top_.extreme == top ? top_.clipped : 0) + (bottom_.extreme == bottom ? bottom_.clipped : 0);
+    const std::uint64_t clipped = top_.clipped_samples(full_scale) + bottom_.clipped_samples(full_scale);
     return {.rms = std::sqrt(variance),
             .mean = mean + shift_,
             .peak = peak_,
@@ -58,19 +56,37 @@ class ChannelSums {
   /// Equal samples behind each other at the largest value so far.
   struct Extreme {
     double extreme = -std::numeric_limits<double>::infinity();
+    double next = extreme;  ///< the second largest value
+    std::uint64_t at_extreme = 0;
+    std::uint64_t at_next = 0;
     std::uint64_t run = 0;
+    std::uint64_t runs = 0;  ///< of kClippedRun or more
     std::uint64_t clipped = 0;
     void add(double value) {
       if (value > extreme) {
+        next = extreme;
+        at_next = at_extreme;
         extreme = value;
-        clipped = 0;
-        run = 1;
+        at_extreme = run = 1;
+        clipped = runs = 0;
       } else if (value == extreme) {
+        ++at_extreme;
         ++run;
+        runs += run == kClippedRun ? 1 : 0;
         clipped += run > kClippedRun ? 1 : (run == kClippedRun ? kClippedRun : 0);
       } else {
         run = 0;
+        at_next = value > next ? 1 : at_next + (value == next ? 1 : 0);
+        next = std::max(next, value);
       }
+    }
+    /// Equal samples on top of a slow wave are steps of a converter, of which the next lower one has about as many.
+    [[nodiscard]] std::uint64_t clipped_samples(std::optional<double> full_scale) const {
+      constexpr double kNearFullScale = 0.98;
+      constexpr std::uint64_t kFewestRuns = 3;
+      constexpr std::uint64_t kMoreThanNext = 8;
+      const bool is_limit = full_scale ? extreme >= kNearFullScale * *full_scale : runs >= kFewestRuns;
+      return is_limit && at_extreme > kMoreThanNext * at_next ? clipped : 0;
     }
   };
   Extreme top_;
@@ -144,14 +160,8 @@ SampleLevels levels_of(const TimeDataReader& reader, std::uint64_t most_values) 
     }
     levels.samples = kPieces * piece;
   }
-  double top = -std::numeric_limits<double>::infinity();
-  double bottom = top;
   for (const ChannelSums& sum : sums) {
-    top = std::max(top, sum.top());
-    bottom = std::max(bottom, sum.bottom());
-  }
-  for (const ChannelSums& sum : sums) {
-    levels.channels.push_back(sum.level(top, bottom));
+    levels.channels.push_back(sum.level(reader.full_scale()));
     levels.channels.back().channel_of_file = reader.channel_of_file(static_cast<int>(levels.channels.size()) - 1);
   }
   return levels;

@@ -13,7 +13,7 @@ struct ChannelLevel {
   double rms = 0.0;  ///< about its mean
   double mean = 0.0;
   double peak = 0.0;              ///< largest magnitude
-  std::uint64_t clipped = 0;      ///< samples in runs of kClippedRun or more at the recording's extreme
+  std::uint64_t clipped = 0;      ///< samples in runs of kClippedRun or more at its extreme, where that limits it
   std::uint64_t non_finite = 0;   ///< NaN and infinite ones
   std::uint64_t peak_sample = 0;  ///< where the peak is
   std::uint64_t samples = 0;      ///< that were looked at
@@ -30,7 +30,8 @@ struct SampleLevels {
   [[nodiscard]] double median_rms() const;
 };
 
-/// Fewer equal samples at the extreme are as well the top of a slow wave.
+/// Fewer equal samples at the extreme are as well the top of a slow wave; and of integers they count near full scale,
+/// of floats where there are several such runs.
 inline constexpr std::uint64_t kClippedRun = 4;
 /// Beyond these a recording is hardly one in pascal: what is louder breaks microphones, what is softer is below their
 /// noise.

@@ -372,6 +372,37 @@ TEST(SampleLevels, ClippedSamplesAreCounted) {
   EXPECT_THAT(describe_file(folder / "t.h5"), HasSubstr(std::to_string(clipped) + " samples of 1 channels stay at"));
 }
 
+/// 4 channels in 16 bits of a sine of 50 Hz at 48 kHz, limited to `most` counts.
+std::string sine_of_16_bits(double amplitude, double most) {
+  std::string bytes = wav(0, 36 + 8 * 48000, 8 * 48000);
+  for (int i = 0; i < 48000; ++i) {
+    const double value = std::clamp(amplitude * std::sin(2.0 * std::numbers::pi * 50.0 * i / 48000.0), -most, most);
+    for (int channel = 0; channel < 4; ++channel) {
+      bytes += bytes_of(static_cast<std::int16_t>(std::lround(channel == 2 ? value : 0.5 * value)));
+    }
+  }
+  return bytes;
+}
+
+// Equal samples on top of a slow wave are steps of the converter, in integers and in floats that were integers.
+TEST(SampleLevels, TheTopOfASlowWaveIsNotClipped) {
+  const TempFolder folder;
+  for (const auto& [amplitude, most, is_clipped] :
+       {std::tuple{2920.0, 32767.0, false}, {32760.0, 32767.0, false}, {60000.0, 32767.0, true}}) {
+    write_text(folder / "i.wav", sine_of_16_bits(amplitude, most));
+    const TimeDataReader integers(folder / "i.wav");
+    std::vector<float> samples(4 * integers.samples());
+    integers.read(0, samples);
+    write_time_data(folder / "f.h5", 48000.0, 4, samples);
+    const SampleLevels of_integers = levels_of(integers, 1U << 20U);
+    const SampleLevels of_floats = levels_of(TimeDataReader(folder / "f.h5"), 1U << 20U);
+    EXPECT_EQ(of_integers.channels[2].clipped > 0, is_clipped) << amplitude;
+    EXPECT_EQ(of_integers.channels[0].clipped, 0U) << "at half of full scale, which integers do not stop at";
+    EXPECT_EQ(of_floats.channels[2].clipped > 0, is_clipped) << amplitude;
+    EXPECT_EQ(of_floats.channels[0].clipped > 0, is_clipped) << "of floats each channel has its own extreme";
+  }
+}
+
 TEST(SampleLevels, WhatCannotBePascalIsNamed) {
   const TempFolder folder;
   std::vector<float> samples = tone();

@@ -105,6 +105,9 @@ int TimeDataReader::channel_of_file(int channel) const {
 bool TimeDataReader::states_pascal() const { return state_->file->description().pascal_per_unit.has_value(); }
 const StatedPositions& TimeDataReader::positions() const { return state_->positions; }
 void TimeDataReader::set_pascal_per_unit(double pascal_per_unit) { state_->pascal_per_unit = pascal_per_unit; }
+std::optional<double> TimeDataReader::full_scale() const {
+  return state_->file->description().are_integers ? std::optional(state_->pascal_per_unit) : std::nullopt;
+}
 
 void TimeDataReader::read(std::uint64_t first_sample, std::span<float> values) const {
   const auto channels_there = static_cast<std::uint64_t>(channels());

@@ -227,7 +227,8 @@ class WavFile : public Input {
         .samples = data_bytes_ / format_.block_bytes,
         .channels = format_.channels,
         .pascal_per_unit = std::nullopt,
-        .note = chunks.note};
+        .note = chunks.note,
+        .are_integers = format_.tag == kPcm};
   }
   [[nodiscard]] const Description& description() const override { return description_; }
   void read(std::uint64_t first_sample, std::span<float> values) override {

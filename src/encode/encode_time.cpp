@@ -106,6 +106,12 @@ EncodeReport encode_recording(const Recording& recording, const std::filesystem:
   const std::vector<int> dead = find_dead(recording);
   const double rms_pa = rms_of_loudest_segment(recording, dead);
   require_sound(recording.place, rms_pa);
+  constexpr std::uint64_t kMostValues = std::uint64_t{1} << 24U;
+  const std::string doubt = doubt_about(levels_of(SampleSource{.channels = recording.channels,
+                                                               .samples = recording.samples,
+                                                               .read = recording.read,
+                                                               .channels_of_file = options.channels},
+                                                  kMostValues));
   Resampler resampler(recording.channels, recording.sample_rate_hz, options.clock_hz);
   const MeasurementGeometry measurement{
       .geometry = options.geometry, .standoff_m = options.standoff_m, .sensitivity_dbfs = 0.0, .correctable = true};
@@ -124,7 +130,11 @@ EncodeReport encode_recording(const Recording& recording, const std::filesystem:
       progress(static_cast<double>(end) / static_cast<double>(recording.samples));
     }
   });
-  return target.finish();
+  EncodeReport report = target.finish();
+  if (!doubt.empty()) {
+    report.warnings.push_back(fmt::format("{}: {}", recording.place, doubt));
+  }
+  return report;
 }
 
 }  // namespace
@@ -137,13 +147,9 @@ EncodeReport encode_time_data(const std::filesystem::path& input, const std::fil
   }
   const Recording recording{input.string(), reader.sample_rate_hz(), reader.samples(), reader.channels(),
                             [&](std::uint64_t first, std::span<float> values) { reader.read(first, values); }};
-  constexpr std::uint64_t kMostValues = std::uint64_t{1} << 24U;
-  const std::string doubt = doubt_about(levels_of(reader, kMostValues));
   EncodeReport report = encode_recording(recording, output, options, progress);
-  for (const std::string& warning : {reader.note(), doubt}) {
-    if (!warning.empty()) {
-      report.warnings.push_back(fmt::format("{}: {}", input.string(), warning));
-    }
+  if (!reader.note().empty()) {
+    report.warnings.push_back(fmt::format("{}: {}", input.string(), reader.note()));
   }
   return report;
 }

@@ -101,7 +101,7 @@ class ChannelSums {
   bool is_first_ = true;
 };
 
-void add_piece(const TimeDataReader& reader, std::uint64_t first, std::uint64_t count, std::vector<ChannelSums>& sums) {
+void add_piece(const SampleSource& source, std::uint64_t first, std::uint64_t count, std::vector<ChannelSums>& sums) {
   constexpr std::uint64_t kBlockValues = std::uint64_t{1} << 18U;
   const std::uint64_t channels = sums.size();
   const std::uint64_t block = std::max<std::uint64_t>(1, kBlockValues / channels);
@@ -109,7 +109,7 @@ void add_piece(const TimeDataReader& reader, std::uint64_t first, std::uint64_t 
   for (std::uint64_t done = 0; done < count; done += block) {
     const std::uint64_t samples = std::min(block, count - done);
     values.resize(static_cast<std::size_t>(samples * channels));
-    reader.read(first + done, values);
+    source.read(first + done, values);
     for (std::size_t i = 0; i < values.size(); ++i) {
       sums[i % channels].add(values[i], first + done + i / channels);
     }
@@ -143,28 +143,40 @@ double SampleLevels::median_rms() const {
   return rms.empty() ? 0.0 : rms[rms.size() / 2];
 }
 
-SampleLevels levels_of(const TimeDataReader& reader, std::uint64_t most_values) {
+SampleLevels levels_of(const SampleSource& source, std::uint64_t most_values) {
   constexpr std::uint64_t kPieces = 16;
-  const auto channels = static_cast<std::uint64_t>(reader.channels());
-  const std::uint64_t all = reader.samples();
+  const auto channels = static_cast<std::uint64_t>(source.channels);
+  const std::uint64_t all = source.samples;
   std::vector<ChannelSums> sums(channels);
   SampleLevels levels;
   levels.is_whole = all <= std::max<std::uint64_t>(1, most_values / channels);
   if (levels.is_whole) {
-    add_piece(reader, 0, all, sums);
+    add_piece(source, 0, all, sums);
     levels.samples = all;
   } else {
     const std::uint64_t piece = std::max<std::uint64_t>(1, most_values / channels / kPieces);
     for (std::uint64_t i = 0; i < kPieces; ++i) {
-      add_piece(reader, (all - piece) / (kPieces - 1) * i, piece, sums);
+      add_piece(source, (all - piece) / (kPieces - 1) * i, piece, sums);
     }
     levels.samples = kPieces * piece;
   }
-  for (const ChannelSums& sum : sums) {
-    levels.channels.push_back(sum.level(reader.full_scale()));
-    levels.channels.back().channel_of_file = reader.channel_of_file(static_cast<int>(levels.channels.size()) - 1);
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    levels.channels.push_back(sums[i].level(source.full_scale));
+    levels.channels.back().channel_of_file =
+        source.channels_of_file.empty() ? static_cast<int>(i) : source.channels_of_file.at(i);
   }
   return levels;
+}
+
+SampleLevels levels_of(const TimeDataReader& reader, std::uint64_t most_values) {
+  SampleSource source{.channels = reader.channels(),
+                      .samples = reader.samples(),
+                      .read = [&reader](std::uint64_t first, std::span<float> values) { reader.read(first, values); },
+                      .full_scale = reader.full_scale()};
+  for (int channel = 0; channel < reader.channels(); ++channel) {
+    source.channels_of_file.push_back(reader.channel_of_file(channel));
+  }
+  return levels_of(source, most_values);
 }
 
 double level_db(double rms_pa) { return 20.0 * std::log10(rms_pa / kReference_pa); }

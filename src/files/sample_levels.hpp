@@ -1,5 +1,8 @@
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,8 +41,19 @@ inline constexpr std::uint64_t kClippedRun = 4;
 inline constexpr double kLoudest_db = 200.0;
 inline constexpr double kSoftest_db = 0.0;
 
+/// Samples of some channels, wherever they come from.
+struct SampleSource {
+  int channels = 0;
+  std::uint64_t samples = 0;
+  /// [sample][channel] from a sample on.
+  std::function<void(std::uint64_t first_sample, std::span<float> values)> read;
+  std::vector<int> channels_of_file = {};  ///< [channel], what the file counts it as; empty: the same
+  std::optional<double> full_scale = {};   ///< of integers
+};
+
 /// Reads a recording of at most `most_values` samples of all channels; of a longer one evenly spread pieces of about so
 /// many.
+SampleLevels levels_of(const SampleSource& source, std::uint64_t most_values);
 SampleLevels levels_of(const TimeDataReader& reader, std::uint64_t most_values);
 
 /// dB re 20 uPa of an rms in pascal.

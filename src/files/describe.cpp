@@ -255,7 +255,7 @@ std::string unit_of_spectra(const h5::InputFile& file) {
   for (const char* name : {"unit", "units"}) {
     if (file.has_attribute("/spectra", name)) {
       const std::string unit = file.text_attribute("/spectra", name);
-      return pascal_per_unit_named(unit) ? "Pa" : "Pa" + unit.substr(unit.rfind('/'));
+      return fmt::format("Pa{}", transfer_unit_named(unit).value_or(TransferUnit()).behind_pressure);
     }
   }
   return "Pa";

@@ -158,6 +158,8 @@ TEST(WholeFiles, UnitsOfPressureAreKnownEverywhere) {
   const TempFolder folder;
   for (const auto& [unit, pascal] : {std::pair<std::string, double>{"Pa", 1.0},
                                      {"mPa", 1e-3},
+                                     {"\u00b5Pa", 1e-6},
+                                     {"\u03bcPa", 1e-6},
                                      {"kPa", 1e3},
                                      {"Pascal", 1.0},
                                      {"N/m^2", 1.0},
@@ -195,6 +197,12 @@ TEST(WholeFiles, UnitsOfSpectraAreThoseOfTheFile) {
   EXPECT_EQ(first_of("N/m^2"), 2.0F);
   EXPECT_EQ(first_of("mPa"), 2e-3F);
   EXPECT_EQ(first_of("kPa/N"), 2e3F);
+  EXPECT_EQ(first_of("Pa/(m/s)"), 2.0F);
+  EXPECT_EQ(first_of("mPa/(m/s^2)"), 2e-3F);
+  EXPECT_THAT(describe_file(folder / "s.h5"), HasSubstr(" Pa/(m/s^2) rms over all values"));
+  EXPECT_EQ(first_of("N/m^2/N"), 2.0F);
+  EXPECT_THAT(describe_file(folder / "s.h5"), HasSubstr(" Pa/N rms over all values"));
+  EXPECT_THAT(error_of([&] { (void)first_of("m/s/Pa"); }), HasSubstr("expected a unit of pressure"));
   EXPECT_THAT(error_of([&] { (void)first_of("V"); }),
               HasSubstr("/spectra, attribute units: found \"V\", expected a unit of pressure"));
 }

@@ -63,6 +63,10 @@ def test_integers_are_no_pascal(folder):
         nearfield.pnah(counts, sample_rate_hz=RATE_HZ, **COMMON)
     with pytest.raises(TypeError, match="expected floats in Pa, found int16"):
         nearfield.write_time_data(folder / "m.h5", counts, RATE_HZ)
+    with pytest.raises(TypeError, match="expected floats in Pa, found int16"):
+        nearfield.write_time_data(folder / "m.h5", list(counts), RATE_HZ)
+    with pytest.raises(TypeError, match="expected floats in Pa, found int16"):
+        nearfield.write_time_data(folder / "m.h5", [tuple(row) for row in counts[:20]], RATE_HZ)
     nearfield.write_time_data(folder / "m.h5", [[1, 2], [3, 4]], RATE_HZ)
 
 

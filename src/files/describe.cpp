@@ -43,6 +43,12 @@ Level level_of(std::span<const std::complex<float>> values) {
   return level;
 }
 
+/// Without what rounding leaves of a mean of 0.
+double without_rounding(double length_m) {
+  constexpr double kRounding_m = 1e-12;
+  return std::abs(length_m) < kRounding_m ? 0.0 : length_m;
+}
+
 /// "-0.31 to 0.31 m in x, ..." over all microphones.
 std::string text_of_extent(const std::vector<MicrophonePosition>& positions_m) {
   std::vector<std::string> ranges;
@@ -51,7 +57,8 @@ std::string text_of_extent(const std::vector<MicrophonePosition>& positions_m) {
     const auto [least, most] = std::minmax_element(
         positions_m.begin(), positions_m.end(),
         [axis = axis](const MicrophonePosition& a, const MicrophonePosition& b) { return a.*axis < b.*axis; });
-    ranges.push_back(fmt::format("{:.6g} to {:.6g} m in {}", (*least).*axis, (*most).*axis, name));
+    ranges.push_back(fmt::format("{:.6g} to {:.6g} m in {}", without_rounding((*least).*axis),
+                                 without_rounding((*most).*axis), name));
   }
   return fmt::format("{}", fmt::join(ranges, ", "));
 }
@@ -70,7 +77,8 @@ void add_geometry(Facts& facts, const ArrayGeometry& geometry) {
   if (geometry.placement) {
     const MicrophonePosition& centre = geometry.placement->centre_m;
     facts.add("positions", "given, on this grid; its centre at x {:.6g} m, y {:.6g} m, z {:.6g} m; channels {} order",
-              centre.x_m, centre.y_m, centre.z_m, geometry.is_reordered() ? "in another" : "in its");
+              without_rounding(centre.x_m), without_rounding(centre.y_m), without_rounding(centre.z_m),
+              geometry.is_reordered() ? "in another" : "in its");
   }
 }
 

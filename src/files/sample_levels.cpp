@@ -184,10 +184,13 @@ double level_db(double rms_pa) { return 20.0 * std::log10(rms_pa / kReference_pa
 std::string text_of(const SampleLevels& levels, bool is_pascal) {
   const ChannelLevel& loud = levels.channels[levels.loudest()];
   const auto shown = [&](double rms) {
-    return is_pascal ? fmt::format("{:.1f} dB re 20 uPa", level_db(rms)) : fmt::format("{:.4g} of its unit", rms);
+    return rms == 0.0  ? "silent"
+           : is_pascal ? fmt::format("{:.1f} dB re 20 uPa", level_db(rms))
+                       : fmt::format("{:.4g} of its unit", rms);
   };
-  return fmt::format("loudest channel {} of the file: {} rms, peak {:.4g}{}; median {}{}", loud.channel_of_file,
-                     shown(loud.rms), loud.peak, is_pascal ? " Pa" : "", shown(levels.median_rms()),
+  return fmt::format("loudest channel {} of the file: {}{}, peak {:.4g}{}; median {}{}", loud.channel_of_file,
+                     shown(loud.rms), loud.rms > 0.0 ? " rms" : "", loud.peak, is_pascal ? " Pa" : "",
+                     shown(levels.median_rms()),
                      levels.is_whole ? "" : fmt::format(" (of {} samples spread over it)", levels.samples));
 }
 

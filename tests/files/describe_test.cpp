@@ -85,7 +85,7 @@ TEST(Describe, TimeData) {
             "duration      0.1 s\n"
             "unit          Pa\n"
             "array         not stated (comes from the configuration)\n"
-            "levels        loudest channel 0 of the file: -inf dB re 20 uPa rms, peak 0 Pa; median -inf dB re 20 uPa\n"
+            "levels        loudest channel 0 of the file: silent, peak 0 Pa; median silent\n"
             "              largest mean (DC) 0 Pa\n"
             "              all 4800 samples of all channels that were looked at are constant, expected a sound\n");
 }
@@ -103,6 +103,15 @@ TEST(Describe, TimeDataOfTheChosenChannels) {
   EXPECT_THAT(text, HasSubstr("channels      2, as array.channels chooses them\n"));
   EXPECT_THAT(text, HasSubstr("loudest channel 2 of the file: 97.0 dB re 20 uPa rms"));
   EXPECT_THAT(text, Not(HasSubstr("clipped?")));
+}
+
+// What rounding leaves of a mean of 0 was "1.38778e-17".
+TEST(Describe, PlacesAreWithoutTheRoundingOfTheirMean) {
+  const TempFolder folder;
+  write_calibration(folder / "k.h5", {.geometry = geometry_of({{0.1, 0.1, 0.1}, {0.2, 0.7, 0.1}, {0.6, 0.3, 0.1}}),
+                                      .frequencies_hz = {500.0},
+                                      .gains = std::vector<std::complex<float>>(3, 1.0F)});
+  EXPECT_THAT(describe_file(folder / "k.h5"), HasSubstr(" m in y, 0 to 0 m in z\n"));
 }
 
 TEST(Describe, Spectra) {

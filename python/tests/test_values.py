@@ -1,5 +1,8 @@
 """What NumPy lets pass and is no number, or no pressure: masks, real spectra, integers."""
 
+import pathlib
+import re
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -60,7 +63,17 @@ def test_integers_are_no_pascal(folder):
         nearfield.pnah(counts, sample_rate_hz=RATE_HZ, **COMMON)
     with pytest.raises(TypeError, match="expected floats in Pa, found int16"):
         nearfield.write_time_data(folder / "m.h5", counts, RATE_HZ)
+    with pytest.raises(TypeError, match="expected floats in Pa, found int16"):
+        nearfield.write_time_data(folder / "m.h5", list(counts), RATE_HZ)
+    with pytest.raises(TypeError, match="expected floats in Pa, found int16"):
+        nearfield.write_time_data(folder / "m.h5", [tuple(row) for row in counts[:20]], RATE_HZ)
     nearfield.write_time_data(folder / "m.h5", [[1, 2], [3, 4]], RATE_HZ)
+
+
+def test_the_program_knows_the_same_units_of_pressure():
+    source = pathlib.Path(__file__).parents[2] / "src" / "files" / "pressure_units.cpp"
+    units = re.findall(r'\{"([^"]+)",\s*([0-9.e-]+)\}', source.read_text())
+    assert {unit.encode().decode("unicode_escape"): float(pascal) for unit, pascal in units} == _values.PASCAL_PER_UNIT
 
 
 def test_units_of_time_data_count(folder):

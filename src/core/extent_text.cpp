@@ -4,9 +4,20 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 namespace nearfield {
+
+namespace {
+
+/// Without what rounding leaves of a mean of 0.
+double without_rounding(double length_m) {
+  constexpr double kRounding_m = 1e-12;
+  return std::abs(length_m) < kRounding_m ? 0.0 : length_m;
+}
+
+}  // namespace
 
 std::string text_of_extent(std::span<const double> xyz_m) {
   constexpr std::array kNames = {"x", "y", "z"};
@@ -18,7 +29,8 @@ std::string text_of_extent(std::span<const double> xyz_m) {
       least = std::min(least, xyz_m[i]);
       most = std::max(most, xyz_m[i]);
     }
-    text += fmt::format("{}{:.6g} to {:.6g} m in {}", axis == 0 ? "" : ", ", least, most, kNames[axis]);
+    text += fmt::format("{}{:.6g} to {:.6g} m in {}", axis == 0 ? "" : ", ", without_rounding(least),
+                        without_rounding(most), kNames[axis]);
   }
   return text;
 }

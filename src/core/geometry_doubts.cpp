@@ -17,8 +17,9 @@ using Matrix = std::array<Vector, 3>;
 
 /// A microphone is larger than this, so that two cannot be nearer.
 constexpr double kLeastDistance_m = 0.5e-3;
-/// Microphones that are farther apart than this see waves of at most 170 Hz without aliases.
-constexpr double kMostDistance_m = 1.0;
+/// Arrays outdoors have microphones a metre or two apart; those that are farther see waves of at most 57 Hz without
+/// aliases.
+constexpr double kMostDistance_m = 3.0;
 /// Out of its plane an array may be by this share of its size.
 constexpr double kFlatness = 0.01;
 /// An array that is tilted by less is one that was built as well as could be.

@@ -104,10 +104,14 @@ EncodeReport encode_recording(const Recording& recording, const std::filesystem:
   }
   const auto channels = static_cast<std::size_t>(recording.channels);
   const std::vector<int> dead = find_dead(recording);
-  constexpr std::uint64_t kMostValues = std::uint64_t{1} << 24U;
-  const SampleLevels levels = levels_of(recording.channels, recording.samples, recording.read, kMostValues);
   const double rms_pa = rms_of_loudest_segment(recording, dead);
   require_sound(recording.place, rms_pa);
+  constexpr std::uint64_t kMostValues = std::uint64_t{1} << 24U;
+  const SampleLevels levels = levels_of(SampleSource{.channels = recording.channels,
+                                                     .samples = recording.samples,
+                                                     .read = recording.read,
+                                                     .channels_of_file = options.channels},
+                                        kMostValues);
   Resampler resampler(recording.channels, recording.sample_rate_hz, options.clock_hz);
   const MeasurementGeometry measurement{
       .geometry = options.geometry, .standoff_m = options.standoff_m, .sensitivity_dbfs = 0.0, .correctable = true};

@@ -5,10 +5,14 @@
 #include <sndfile.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
+#include <fstream>
 #include <optional>
-#include <regex>
+#include <sstream>
 #include <string>
+#include <string_view>
 
 #include "nearfield/error.hpp"
 #include "nearfield/geometry.hpp"
@@ -24,9 +28,10 @@ constexpr double kHighestRateInTwoStepsHz = 96000.0;
 constexpr std::size_t kBlockSamples = 4096;
 
 /// Sizes that a program writes where it cannot know, since a pipe cannot be gone back in: libsndfile reads to the end.
-bool is_open_size(double bytes) {
-  constexpr double kKibibyte = 4096.0;
-  return bytes >= std::ldexp(1.0, 32) - kKibibyte || std::abs(bytes - std::ldexp(1.0, 31)) <= kKibibyte;
+bool is_open_size(std::uint64_t bytes) {
+  constexpr std::uint64_t kNear = 4096;
+  constexpr std::uint64_t kHalf = std::uint64_t{1} << 31U;
+  return bytes >= 2 * kHalf - kNear || (bytes >= kHalf - kNear && bytes <= kHalf + kNear);
 }
 
 /// Bytes of a sample of formats that do not compress; 0 of others.
@@ -60,16 +65,66 @@ std::string log_of(SNDFILE* file) {
   return log;
 }
 
-/// "SSND : 35288 (should be 21154)": a chunk that ends behind the end of the file.
+/// The number at the text's start, which is removed from it.
+std::optional<std::uint64_t> take_number(std::string_view& text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return error == std::errc() ? std::optional(number) : std::nullopt;
+}
+
+/// Two sizes of a chunk that contradict each other.
+struct Contradiction {
+  std::string_view name;
+  std::uint64_t stated;
+  std::uint64_t found;
+};
+
+/// By a line such as " SSND : 35288 (should be 21154)", in which nothing else stands: others quote the file's texts.
+std::optional<Contradiction> contradiction_in(std::string_view line) {
+  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz ";
+  constexpr std::string_view kBetween = " (should be ";
+  const std::string_view name = line.substr(0, line.find_first_not_of(kLetters));
+  line.remove_prefix(name.size());
+  if (!line.starts_with(": ")) {
+    return std::nullopt;
+  }
+  line.remove_prefix(std::min(line.find_first_not_of(": "), line.size()));
+  const std::optional<std::uint64_t> stated = take_number(line);
+  if (!stated || !line.starts_with(kBetween)) {
+    return std::nullopt;
+  }
+  line.remove_prefix(kBetween.size());
+  const std::optional<std::uint64_t> found = take_number(line);
+  return found && line.starts_with(')') ? std::optional(Contradiction{name, *stated, *found}) : std::nullopt;
+}
+
+/// Throws DataError where a chunk ends behind the end of the file.
 void require_all_there(const std::string& log, const std::filesystem::path& path) {
-  static const std::regex kContradiction(R"(([A-Za-z ]+?)\s*:\s*(\d+) \(should be (\d+)\))");
-  for (std::sregex_iterator found(log.begin(), log.end(), kContradiction), end; found != end; ++found) {
-    const double stated = std::stod((*found)[2]);
-    if (stated > std::stod((*found)[3]) && !is_open_size(stated)) {
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);) {
+    const std::optional<Contradiction> odd = contradiction_in(line);
+    if (odd && odd->stated > odd->found && !is_open_size(odd->stated)) {
+      const std::size_t first = std::min(odd->name.find_first_not_of(' '), odd->name.size());
+      const std::string_view name = odd->name.substr(first, odd->name.find_last_not_of(' ') + 1 - first);
       throw DataError(fmt::format("{}: chunk {}: found {} bytes, the file is truncated, expected {}", path.string(),
-                                  (*found)[1].str(), (*found)[3].str(), (*found)[2].str()));
+                                  name, odd->found, odd->stated));
     }
   }
+}
+
+/// Where the header of an AU file, of either order of bytes, says that its samples begin.
+std::uint64_t data_offset_of_au(const std::filesystem::path& path) {
+  std::array<char, 8> head{};
+  std::ifstream(path, std::ios::binary).read(head.data(), head.size());
+  if (head[0] != '.') {
+    std::reverse(head.begin() + 4, head.end());
+  }
+  std::uint64_t offset = 0;
+  for (std::size_t i = 4; i < head.size(); ++i) {
+    offset = offset << 8U | static_cast<unsigned char>(head.at(i));
+  }
+  return offset;
 }
 
 /// Samples behind the stated number would be lost without a word.
@@ -80,7 +135,8 @@ void require_all_stated(const SF_INFO& info, const std::string& log, const std::
   const std::uint64_t size = std::filesystem::file_size(path);
   const bool is_au = (info.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AU;  // in which nothing follows them
   const bool is_odd = is_au || log.find("***") != std::string::npos;
-  if (samples > 0 && is_odd && size > samples + kMuch) {
+  const std::uint64_t before = is_au ? data_offset_of_au(path) : 0;
+  if (samples > 0 && is_odd && size > before + samples + kMuch) {
     throw DataError(
         fmt::format("{}: found {} bytes of samples by the header and {} others, so that the header's size is wrong; "
                     "expected a size "

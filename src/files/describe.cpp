@@ -67,7 +67,8 @@ void add_geometry(Facts& facts, const ArrayGeometry& geometry) {
   if (geometry.placement) {
     const MicrophonePosition& centre = geometry.placement->centre_m;
     facts.add("positions", "given, on this grid; its centre at x {:.6g} m, y {:.6g} m, z {:.6g} m; channels {} order",
-              centre.x_m, centre.y_m, centre.z_m, geometry.is_reordered() ? "in another" : "in its");
+              without_rounding(centre.x_m), without_rounding(centre.y_m), without_rounding(centre.z_m),
+              geometry.is_reordered() ? "in another" : "in its");
   }
 }
 
@@ -143,8 +144,8 @@ void add_levels(Facts& facts, const TimeDataReader& reader, bool is_pascal) {
   }
   facts.add("", "largest mean (DC) {:.4g}{}", mean, is_pascal ? " Pa" : "");
   if (clipped > 0) {
-    facts.add("", "{} samples of {} microphones stay at the recording's extreme, {} or more in a row: clipped?",
-              clipped, clipped_channels, kClippedRun);
+    facts.add("", "{} samples of {} channels stay at their channel's extreme, {} or more in a row: clipped?", clipped,
+              clipped_channels, kClippedRun);
   }
   if (non_finite > 0) {
     facts.add("", "{} of {} samples are not finite", non_finite, levels.samples * levels.channels.size());
@@ -155,13 +156,14 @@ void add_levels(Facts& facts, const TimeDataReader& reader, bool is_pascal) {
   }
 }
 
-void describe_time_data(Facts& facts, const std::filesystem::path& path, std::optional<double> pascal_per_unit) {
-  TimeDataReader reader(path);
+void describe_time_data(Facts& facts, const std::filesystem::path& path, std::optional<double> pascal_per_unit,
+                        const std::vector<int>& channels) {
+  TimeDataReader reader(path, channels);
   facts.add("format", "{}", reader.format());
   if (!reader.note().empty()) {
     facts.add("note", "{}", reader.note());
   }
-  facts.add("channels", "{}", reader.channels());
+  facts.add("channels", "{}{}", reader.channels(), channels.empty() ? "" : ", as array.channels chooses them");
   facts.add("sample rate", "{:.10g} Hz", reader.sample_rate_hz());
   facts.add("samples", "{}", reader.samples());
   facts.add("duration", "{:.6g} s", static_cast<double>(reader.samples()) / reader.sample_rate_hz());
@@ -251,7 +253,7 @@ std::string unit_of_spectra(const h5::InputFile& file) {
   for (const char* name : {"unit", "units"}) {
     if (file.has_attribute("/spectra", name)) {
       const std::string unit = file.text_attribute("/spectra", name);
-      return pascal_per_unit_named(unit) ? "Pa" : "Pa" + unit.substr(unit.rfind('/'));
+      return fmt::format("Pa{}", transfer_unit_named(unit).value_or(TransferUnit()).behind_pressure);
     }
   }
   return "Pa";
@@ -353,7 +355,8 @@ void describe_templates(Facts& facts, const std::filesystem::path& path) {
 
 }  // namespace
 
-std::vector<FileFact> facts_of_file(const std::filesystem::path& path, std::optional<double> pascal_per_unit) {
+std::vector<FileFact> facts_of_file(const std::filesystem::path& path, std::optional<double> pascal_per_unit,
+                                    const std::vector<int>& channels) {
   const FileKind kind = detect_file_kind(path);
   Facts facts;
   facts.add("file", "{} ({})", path.string(), text_of_bytes(std::filesystem::file_size(path)));
@@ -363,7 +366,7 @@ std::vector<FileFact> facts_of_file(const std::filesystem::path& path, std::opti
       describe_capture(facts, path);
       break;
     case FileKind::kTimeData:
-      describe_time_data(facts, path, pascal_per_unit);
+      describe_time_data(facts, path, pascal_per_unit, channels);
       break;
     case FileKind::kSpectra:
       describe_spectra(facts, path);

@@ -168,10 +168,14 @@ class TimeDataReader {
   [[nodiscard]] std::uint64_t samples() const;
   /// Of those that were chosen.
   [[nodiscard]] int channels() const;
+  /// What the file counts it as, from 0 on, of one of them.
+  [[nodiscard]] int channel_of_file(int channel) const;
   /// Whether the file says, or its format lays down, how many pascal its values are. Where not, read() gives the file's
   /// own values (integers as fractions of full scale) until set_pascal_per_unit().
   [[nodiscard]] bool states_pascal() const;
   void set_pascal_per_unit(double pascal_per_unit);
+  /// What read() gives at full scale, of integers.
+  [[nodiscard]] std::optional<double> full_scale() const;
   [[nodiscard]] const StatedPositions& positions() const;
   /// Reads samples [first, first + values.size() / channels()) as [sample][channel], Pa.
   void read(std::uint64_t first_sample, std::span<float> values) const;
@@ -257,8 +261,10 @@ struct FileFact {
   std::string text;
 };
 /// What any of the files above says of itself, for `nearfield inspect`. `pascal_per_unit` is the setting, which counts
-/// for time data that do not state their unit.
-std::vector<FileFact> facts_of_file(const std::filesystem::path& path, std::optional<double> pascal_per_unit = {});
+/// for time data that do not state their unit, and `channels` are array.channels, those of time data that are looked
+/// at.
+std::vector<FileFact> facts_of_file(const std::filesystem::path& path, std::optional<double> pascal_per_unit = {},
+                                    const std::vector<int>& channels = {});
 /// One fact a line, behind its name, the facts below each other.
 std::string text_of(const std::vector<FileFact>& facts);
 /// Both.

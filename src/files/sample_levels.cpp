@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace nearfield {
 namespace {
@@ -36,15 +37,12 @@ class ChannelSums {
     bottom_.add(-value);
   }
   void end_piece() { top_.run = bottom_.run = 0; }
-  [[nodiscard]] double top() const { return top_.extreme; }
-  [[nodiscard]] double bottom() const { return bottom_.extreme; }
-  /// `top` and `bottom` are the recording's.
-  [[nodiscard]] ChannelLevel level(double top, double bottom) const {
+  /// `full_scale` of integers.
+  [[nodiscard]] ChannelLevel level(std::optional<double> full_scale) const {
     const auto finite = static_cast<double>(std::max<std::uint64_t>(samples_ - non_finite_, 1));
     const double mean = sum_ / finite;
     const double variance = std::max(0.0, squares_ / finite - mean * mean);
-    const std::uint64_t clipped =
-        (top_.extreme == top ? top_.clipped : 0) + (bottom_.extreme == bottom ? bottom_.clipped : 0);
+    const std::uint64_t clipped = top_.clipped_samples(full_scale) + bottom_.clipped_samples(full_scale);
     return {.rms = std::sqrt(variance),
             .mean = mean + shift_,
             .peak = peak_,
@@ -58,19 +56,37 @@ class ChannelSums {
   /// Equal samples behind each other at the largest value so far.
   struct Extreme {
     double extreme = -std::numeric_limits<double>::infinity();
+    double next = extreme;  ///< the second largest value
+    std::uint64_t at_extreme = 0;
+    std::uint64_t at_next = 0;
     std::uint64_t run = 0;
+    std::uint64_t runs = 0;  ///< of kClippedRun or more
     std::uint64_t clipped = 0;
     void add(double value) {
       if (value > extreme) {
+        next = extreme;
+        at_next = at_extreme;
         extreme = value;
-        clipped = 0;
-        run = 1;
+        at_extreme = run = 1;
+        clipped = runs = 0;
       } else if (value == extreme) {
+        ++at_extreme;
         ++run;
+        runs += run == kClippedRun ? 1 : 0;
         clipped += run > kClippedRun ? 1 : (run == kClippedRun ? kClippedRun : 0);
       } else {
         run = 0;
+        at_next = value > next ? 1 : at_next + (value == next ? 1 : 0);
+        next = std::max(next, value);
       }
+    }
+    /// Equal samples on top of a slow wave are steps of a converter, of which the next lower one has about as many.
+    [[nodiscard]] std::uint64_t clipped_samples(std::optional<double> full_scale) const {
+      constexpr double kNearFullScale = 0.98;
+      constexpr std::uint64_t kFewestRuns = 3;
+      constexpr std::uint64_t kMoreThanNext = 8;
+      const bool is_limit = full_scale ? extreme >= kNearFullScale * *full_scale : runs >= kFewestRuns;
+      return is_limit && at_extreme > kMoreThanNext * at_next ? clipped : 0;
     }
   };
   Extreme top_;
@@ -85,9 +101,7 @@ class ChannelSums {
   bool is_first_ = true;
 };
 
-using ReadSamples = std::function<void(std::uint64_t first, std::span<float> values)>;
-
-void add_piece(const ReadSamples& read, std::uint64_t first, std::uint64_t count, std::vector<ChannelSums>& sums) {
+void add_piece(const SampleSource& source, std::uint64_t first, std::uint64_t count, std::vector<ChannelSums>& sums) {
   constexpr std::uint64_t kBlockValues = std::uint64_t{1} << 18U;
   const std::uint64_t channels = sums.size();
   const std::uint64_t block = std::max<std::uint64_t>(1, kBlockValues / channels);
@@ -95,7 +109,7 @@ void add_piece(const ReadSamples& read, std::uint64_t first, std::uint64_t count
   for (std::uint64_t done = 0; done < count; done += block) {
     const std::uint64_t samples = std::min(block, count - done);
     values.resize(static_cast<std::size_t>(samples * channels));
-    read(first + done, values);
+    source.read(first + done, values);
     for (std::size_t i = 0; i < values.size(); ++i) {
       sums[i % channels].add(values[i], first + done + i / channels);
     }
@@ -129,50 +143,54 @@ double SampleLevels::median_rms() const {
   return rms.empty() ? 0.0 : rms[rms.size() / 2];
 }
 
-SampleLevels levels_of(const TimeDataReader& reader, std::uint64_t most_values) {
-  return levels_of(
-      reader.channels(), reader.samples(),
-      [&](std::uint64_t first, std::span<float> values) { reader.read(first, values); }, most_values);
-}
-
-SampleLevels levels_of(int of_channels, std::uint64_t all, const ReadSamples& read, std::uint64_t most_values) {
+SampleLevels levels_of(const SampleSource& source, std::uint64_t most_values) {
   constexpr std::uint64_t kPieces = 16;
-  const auto channels = static_cast<std::uint64_t>(of_channels);
+  const auto channels = static_cast<std::uint64_t>(source.channels);
+  const std::uint64_t all = source.samples;
   std::vector<ChannelSums> sums(channels);
   SampleLevels levels;
   levels.is_whole = all <= std::max<std::uint64_t>(1, most_values / channels);
   if (levels.is_whole) {
-    add_piece(read, 0, all, sums);
+    add_piece(source, 0, all, sums);
     levels.samples = all;
   } else {
     const std::uint64_t piece = std::max<std::uint64_t>(1, most_values / channels / kPieces);
     for (std::uint64_t i = 0; i < kPieces; ++i) {
-      add_piece(read, (all - piece) / (kPieces - 1) * i, piece, sums);
+      add_piece(source, (all - piece) / (kPieces - 1) * i, piece, sums);
     }
     levels.samples = kPieces * piece;
   }
-  double top = -std::numeric_limits<double>::infinity();
-  double bottom = top;
-  for (const ChannelSums& sum : sums) {
-    top = std::max(top, sum.top());
-    bottom = std::max(bottom, sum.bottom());
-  }
-  for (const ChannelSums& sum : sums) {
-    levels.channels.push_back(sum.level(top, bottom));
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    levels.channels.push_back(sums[i].level(source.full_scale));
+    levels.channels.back().channel_of_file =
+        source.channels_of_file.empty() ? static_cast<int>(i) : source.channels_of_file.at(i);
   }
   return levels;
+}
+
+SampleLevels levels_of(const TimeDataReader& reader, std::uint64_t most_values) {
+  SampleSource source{.channels = reader.channels(),
+                      .samples = reader.samples(),
+                      .read = [&reader](std::uint64_t first, std::span<float> values) { reader.read(first, values); },
+                      .full_scale = reader.full_scale()};
+  for (int channel = 0; channel < reader.channels(); ++channel) {
+    source.channels_of_file.push_back(reader.channel_of_file(channel));
+  }
+  return levels_of(source, most_values);
 }
 
 double level_db(double rms_pa) { return 20.0 * std::log10(rms_pa / kReference_pa); }
 
 std::string text_of(const SampleLevels& levels, bool is_pascal) {
-  const std::size_t loudest = levels.loudest();
-  const ChannelLevel& loud = levels.channels[loudest];
+  const ChannelLevel& loud = levels.channels[levels.loudest()];
   const auto shown = [&](double rms) {
-    return is_pascal ? fmt::format("{:.1f} dB re 20 uPa", level_db(rms)) : fmt::format("{:.4g} of its unit", rms);
+    return rms == 0.0  ? "silent"
+           : is_pascal ? fmt::format("{:.1f} dB re 20 uPa", level_db(rms))
+                       : fmt::format("{:.4g} of its unit", rms);
   };
-  return fmt::format("loudest microphone {}: {} rms, peak {:.4g}{}; median {}{}", loudest, shown(loud.rms), loud.peak,
-                     is_pascal ? " Pa" : "", shown(levels.median_rms()),
+  return fmt::format("loudest channel {} of the file: {}{}, peak {:.4g}{}; median {}{}", loud.channel_of_file,
+                     shown(loud.rms), loud.rms > 0.0 ? " rms" : "", loud.peak, is_pascal ? " Pa" : "",
+                     shown(levels.median_rms()),
                      levels.is_whole ? "" : fmt::format(" (of {} samples spread over it)", levels.samples));
 }
 
@@ -181,21 +199,21 @@ std::string doubt_about(const SampleLevels& levels) {
   const bool has_finite = std::any_of(levels.channels.begin(), levels.channels.end(),
                                       [](const ChannelLevel& channel) { return channel.non_finite < channel.samples; });
   if (!has_finite || loudest_pa == 0.0) {
-    return fmt::format("all {} samples of all microphones that were looked at are {}, expected a sound", levels.samples,
+    return fmt::format("all {} samples of all channels that were looked at are {}, expected a sound", levels.samples,
                        has_finite ? "constant" : "NaN or infinite");
   }
-  for (std::size_t channel = 0; channel < levels.channels.size(); ++channel) {
-    const ChannelLevel& level = levels.channels[channel];
+  for (const ChannelLevel& level : levels.channels) {
     if (level.peak > kReference_pa * std::pow(10.0, kLoudest_db / 20.0)) {
       return fmt::format(
-          "value {} of microphone {}: found a pressure of {:.4g} Pa, expected at most {:.0f} dB re 20 uPa: is it "
+          "value {} of channel {} of the file: found a pressure of {:.4g} Pa, expected at most {:.0f} dB re 20 uPa: is "
+          "it "
           "damaged, or the unit wrong (array.pascal_per_unit)?",
-          level.peak_sample, channel, level.peak, kLoudest_db);
+          level.peak_sample, level.channel_of_file, level.peak, kLoudest_db);
     }
   }
   if (level_db(loudest_pa) < kSoftest_db) {
     return fmt::format(
-        "the loudest microphone has {:.1f} dB re 20 uPa rms, expected {:.0f} dB at least: is the unit right "
+        "the loudest channel has {:.1f} dB re 20 uPa rms, expected {:.0f} dB at least: is the unit right "
         "(array.pascal_per_unit)?",
         level_db(loudest_pa), kSoftest_db);
   }

@@ -8,6 +8,7 @@
 #include <deque>
 #include <iterator>
 #include <optional>
+#include <set>
 
 #include "config/config.hpp"
 #include "config/words.hpp"
@@ -283,6 +284,9 @@ class SpectraRecording : public Recording {
     SampleLevels levels;
     levels.samples = file_.frames * file_.frequencies_hz.size();
     levels.channels.resize(static_cast<std::size_t>(file_.measurement.geometry.channels()));
+    for (std::size_t i = 0; i < levels.channels.size(); ++i) {
+      levels.channels[i].channel_of_file = static_cast<int>(i);
+    }
     for (std::size_t i = 0; i < file_.spectra.size(); ++i) {
       ChannelLevel& channel = levels.channels[i % levels.channels.size()];
       const auto magnitude = static_cast<double>(std::abs(file_.spectra[i]));
@@ -332,6 +336,30 @@ std::unique_ptr<Recording> open_recording(const std::filesystem::path& path, con
       break;
   }
   throw DataError(fmt::format("{}: expected a capture, time data or spectra, found {}", path.string(), name_of(kind)));
+}
+
+std::vector<int> silent_microphones(const Recording& recording, const std::optional<SampleLevels>& levels) {
+  const ArraySettings& array = recording.plan().settings.array;
+  const std::size_t channels = levels ? levels->channels.size() : 0;
+  std::set<int> silent;
+  for (std::size_t channel = 0; channel < channels; ++channel) {
+    const ChannelLevel& level = levels->channels[channel];
+    if (level.samples > level.non_finite && level.peak == 0.0) {
+      silent.insert(array.geometry.is_reordered() ? array.geometry.placement->channel_of_input[channel]
+                                                  : static_cast<int>(channel));
+    }
+  }
+  if (silent.empty() || silent.size() == channels) {
+    return {};
+  }
+  std::set<int> unusable = silent;
+  unusable.insert(array.dead_channels.begin(), array.dead_channels.end());
+  const std::string flaw = flaw_of_valid(array, array.geometry.channels() - static_cast<int>(unusable.size()));
+  if (!flaw.empty()) {
+    throw DataError(
+        fmt::format("{}: {} microphones are silent, each sample is 0: {}", recording.info().name, silent.size(), flaw));
+  }
+  return {silent.begin(), silent.end()};
 }
 
 }  // namespace nearfield

@@ -43,4 +43,8 @@ class Recording {
 /// Recognises the file's kind and reconciles it with the settings. Throws NoInputError, DataError or ConfigError.
 std::unique_ptr<Recording> open_recording(const std::filesystem::path& path, const Settings& settings);
 
+/// Microphones of which each sample that was looked at is 0, row * columns + column, ascending; none where all are.
+/// Throws DataError where they and array.dead_channels leave fewer than array.fewest_valid_share.
+std::vector<int> silent_microphones(const Recording& recording, const std::optional<SampleLevels>& levels);
+
 }  // namespace nearfield

@@ -165,35 +165,51 @@ std::string devices_of(const std::vector<ReplayPart>& parts, std::size_t process
   return fmt::format("{}", fmt::join(names, " and "));
 }
 
-/// Throws DataError where so many microphones are silent, every sample 0, that too few are left.
-void require_heard(const SampleLevels& levels, const Recording& recording) {
-  const auto is_silent = [](const ChannelLevel& one) { return one.samples > one.non_finite && one.peak == 0.0; };
-  const auto silent = std::count_if(levels.channels.begin(), levels.channels.end(), is_silent);
-  const ArraySettings& array = recording.plan().settings.array;
-  const std::string flaw = flaw_of_valid(array, array.geometry.channels() - static_cast<int>(silent));
-  if (silent < std::ssize(levels.channels) && !flaw.empty()) {
-    throw DataError(
-        fmt::format("{}: {} microphones are silent, each sample is 0: {}", recording.info().name, silent, flaw));
+/// What the samples of a recording say before the first frame.
+struct Heard {
+  std::optional<SampleLevels> levels;
+  std::vector<int> silent;  ///< silent_microphones()
+};
+
+Heard listen_to(const Recording& recording) {
+  Heard heard{.levels = recording.levels(), .silent = {}};
+  heard.silent = silent_microphones(recording, heard.levels);
+  return heard;
+}
+
+/// The plan of an engine that masks silent microphones as those of array.dead_channels, where the settings mask any.
+EnginePlan plan_of(const Recording& recording, const std::vector<int>& silent) {
+  EnginePlan plan = recording.plan();
+  ArraySettings& array = plan.settings.array;
+  if (array.health.enabled && array.health.mask != HealthMask::kNone) {
+    std::set<int> dead(silent.begin(), silent.end());
+    for (const int trusted : array.health.trusted_channels) {
+      dead.erase(trusted);
+    }
+    dead.insert(array.dead_channels.begin(), array.dead_channels.end());
+    array.dead_channels.assign(dead.begin(), dead.end());
   }
+  return plan;
 }
 
 /// Levels come first: a wrong unit shows in them.
-void tell_of_levels(const Recording& recording, const ReplayOptions& options) {
-  const std::optional<SampleLevels> levels = options.inform || options.warn ? recording.levels() : std::nullopt;
-  if (!levels) {
-    return;
+void tell_of_levels(const Recording& recording, const Heard& heard, const ReplayOptions& options) {
+  if (options.inform && heard.levels) {
+    options.inform(text_of(*heard.levels, true));
   }
-  require_heard(*levels, recording);
-  if (options.inform) {
-    options.inform(text_of(*levels, true));
+  if (options.warn && heard.levels) {
+    if (const std::string doubt = doubt_about(*heard.levels); !doubt.empty()) {
+      options.warn(fmt::format("{}: {}", recording.info().name, doubt));
+    }
   }
-  if (const std::string doubt = doubt_about(*levels); options.warn && !doubt.empty()) {
-    options.warn(fmt::format("{}: {}", recording.info().name, doubt));
+  if (options.warn && !heard.silent.empty()) {
+    options.warn(fmt::format("{}: {} of {} microphones are silent, each sample is 0: {}", recording.info().name,
+                             heard.silent.size(), heard.levels->channels.size(), fmt::join(heard.silent, ", ")));
   }
 }
 
-void tell_of_plan(const ReplayPart& part, const ReplayOptions& options) {
-  tell_of_levels(*part.recording, options);
+void tell_of_plan(const ReplayPart& part, const Heard& heard, const ReplayOptions& options) {
+  tell_of_levels(*part.recording, heard, options);
   if (options.inform) {
     for (const std::string& note : part.recording->notes()) {
       options.inform(note);
@@ -260,8 +276,8 @@ std::uint64_t frames_in(const Recording& recording) {
   return count_frames(recording.info(), recording.plan().settings.front_end);
 }
 
-ReplayResult replay_range(std::vector<ReplayPart>& parts, const FrameRange& range, const ReplayOptions& options,
-                          const Outputs& outputs) {
+ReplayResult replay_range(std::vector<ReplayPart>& parts, const FrameRange& range, const Heard& heard,
+                          const ReplayOptions& options, const Outputs& outputs) {
   ReplayPart& first = parts.front();
   const Engine& engine = *first.engine;
   MicrophoneWatch watch(engine, first.recording->plan());
@@ -270,7 +286,7 @@ ReplayResult replay_range(std::vector<ReplayPart>& parts, const FrameRange& rang
   if (is_dealt) {
     require_bounded(engine, options.is_unbounded_allowed);
   }
-  tell_of_plan(first, options);
+  tell_of_plan(first, heard, options);
   const InputInfo& input = first.recording->info();
   ReplayResult result;
   result.masks = mask_source(*first.recording, !options.masks_file.empty());
@@ -359,7 +375,7 @@ MasksOfReplay masks_of(const ReplayOptions& options) {
   if (source != MaskSource::kFound) {
     return result;
   }
-  EnginePlan plan = recording.plan();
+  EnginePlan plan = plan_of(recording, listen_to(recording).silent);
   plan.has_processor = false;
   part.engine = make_engine(options.engine, plan);
   MicrophoneWatch watch(*part.engine, plan);
@@ -371,8 +387,9 @@ MasksOfReplay masks_of(const ReplayOptions& options) {
 }
 
 ReplayResult replay(std::vector<ReplayPart> parts, const ReplayOptions& options, const Outputs& outputs) {
-  const FrameRange range = clip(options.frames, frames_in(*parts.front().recording), options);
-  return replay_range(parts, range, options, outputs);
+  const Recording& recording = *parts.front().recording;
+  const FrameRange range = clip(options.frames, frames_in(recording), options);
+  return replay_range(parts, range, listen_to(recording), options, outputs);
 }
 
 ReplayResult replay(const ReplayOptions& options, const Outputs& outputs) {
@@ -385,12 +402,13 @@ ReplayResult replay(const ReplayOptions& options, const Outputs& outputs) {
     parts.push_back({.recording = open(), .engine = nullptr, .reopen = open});
   }
   const FrameRange range = clip(options.frames, frames_in(*parts.front().recording), options);
+  const Heard heard = listen_to(*parts.front().recording);
   for (ReplayPart& part : parts) {
-    EnginePlan plan = part.recording->plan();
+    EnginePlan plan = plan_of(*part.recording, heard.silent);
     plan.batches_in_flight = plan.settings.device.batch > 1 ? 2 : 1;
     part.engine = make_engine(options.engine, plan);
   }
-  return replay_range(parts, range, options, outputs);
+  return replay_range(parts, range, heard, options, outputs);
 }
 
 }  // namespace nearfield

@@ -160,6 +160,16 @@ TEST(Calibrate, ByACalibratorOverOneMicrophoneAfterAnother) {
   }
 }
 
+TEST(Calibrate, AGainBeyond40DbIsNamed) {
+  const test::TemporaryFolder folder;
+  write_calibrator(folder / "c.h5", {3});
+  const auto done = test::run_nearfield("calibrate " + (folder / "c.h5") + " --channel 3 --level-db 140 -o " +
+                                        (folder / "k.h5") + kCalibratorWindow);
+  EXPECT_EQ(done.exit_code, 65) << done.output;
+  EXPECT_THAT(done.output, HasSubstr("microphone 3: a gain of "));
+  EXPECT_THAT(done.output, HasSubstr(" at 976.562 Hz is beyond 40 dB and is left out"));
+}
+
 TEST(Calibrate, ACalibratorSetsTheLevelOfAnEarlierCalibration) {
   const test::TemporaryFolder folder;
   write_calibrator(folder / "a.h5", {3});

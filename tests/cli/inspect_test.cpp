@@ -66,6 +66,10 @@ TEST(Inspect, SaysWhichMicrophonesLookBad) {
   const json healthy = inspected(folder / "c.h5");
   EXPECT_EQ(causes(healthy), (std::map<int, std::string>{{37, "stuck"}})) << "as a scene renders a dead one";
   EXPECT_EQ(healthy["microphones"]["windows"], 32);
+  EXPECT_EQ(healthy["microphones"]["used"], 119) << "a stuck one is masked by default";
+  EXPECT_EQ(healthy["microphones"]["masked"], std::vector<int>{37});
+  EXPECT_GT(healthy["microphones"]["missing_information"], 0.0);
+  EXPECT_EQ(inspected(folder / "c.h5", " --set array.health.mask=none")["microphones"]["used"], 120);
   EXPECT_THAT(healthy["facts"]["array"], HasSubstr("12 x 10"));
 
   spoil(folder / "c.h5", folder / "spoiled.h5", 37, 64, 22, 88);

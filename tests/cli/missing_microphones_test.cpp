@@ -144,10 +144,36 @@ TEST_F(MissingMicrophones, SilentOnesEndAReplayWhereTooFewAreLeft) {
     samples[i] = i % 64 < 60 ? 0.0F : samples[i];
   }
   write_time_data(folder_ / "silent.h5", kBitRateHz / kBitsPerWord, 64, samples);
-  const auto refused =
-      replay(test::kSmallArrayOptions + " --set front_end.frequencies_hz=[976.5625]", folder_ / "silent.h5");
+  const std::string options = test::kSmallArrayOptions + " --set front_end.frequencies_hz=[976.5625]";
+  const auto refused = replay(options, folder_ / "silent.h5");
   EXPECT_EQ(refused.exit_code, 65) << refused.output;
-  EXPECT_THAT(refused.output, HasSubstr("60 microphones are silent, each sample is 0: expected at least 32 of 64"));
+  const std::string said = "60 microphones are silent, each sample is 0: expected at least 32 of 64";
+  EXPECT_THAT(refused.output, HasSubstr(said));
+  const auto inspected = test::run_nearfield("inspect " + (folder_ / "silent.h5") + options);
+  EXPECT_THAT(inspected.output, AllOf(HasSubstr(said), Not(HasSubstr("64 of 64 used"))));
+}
+
+// The image of the others, as with array.dead_channels, from the first frame on: it was of 64 of 64, and 36 % off.
+TEST_F(MissingMicrophones, OneThatIsSilentThroughoutIsMaskedFromTheFirstFrameOn) {
+  const std::string options = test::kSmallArrayOptions + " --set front_end.frequencies_hz=[976.5625] --frames 4";
+  std::vector<float> samples = test::monopole_samples(6000, 976.5625);
+  write_time_data(folder_ / "whole.h5", kBitRateHz / kBitsPerWord, 64, samples);
+  for (std::size_t i = 27; i < samples.size(); i += 64) {
+    samples[i] = 0.0F;
+  }
+  write_time_data(folder_ / "silent.h5", kBitRateHz / kBitsPerWord, 64, samples);
+  ASSERT_EQ(replay(options + " --set array.dead_channels=[27]", folder_ / "whole.h5").exit_code, 0);
+  const auto expected = test::widen(image().images);
+  const auto masked = replay(options, folder_ / "silent.h5");
+  ASSERT_EQ(masked.exit_code, 0) << masked.output;
+  EXPECT_THAT(masked.output, AllOf(HasSubstr("silent.h5: 1 of 64 microphones are silent, each sample is 0: 27"),
+                                   HasSubstr("microphones: 63 of 64 used; 1 masked (27)")));
+  EXPECT_LT(test::relative_l2(test::widen(image().images), expected), 1e-4) << "rounding of floats";
+  for (const std::string unmasked : {"array.health.mask=none", "array.health.trusted_channels=[27]"}) {
+    const auto result = replay(options + " --set " + unmasked, folder_ / "silent.h5");
+    EXPECT_THAT(result.output, HasSubstr("microphones: 64 of 64 used")) << unmasked;
+    EXPECT_GT(test::relative_l2(test::widen(image().images), expected), 0.05) << unmasked;
+  }
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ TEST(GeometryDoubts, LengthsInAnotherUnitAreNamed) {
     }
     return positions_m;
   };
+  EXPECT_THAT(doubts_of(geometry_of(times(24.0))), IsEmpty()) << "1.2 m, as outdoors";
   EXPECT_THAT(doubts_of(geometry_of(times(100.0))), ElementsAre(HasSubstr("at least 5 m apart")));
   EXPECT_THAT(doubts_of(geometry_of(times(0.001))), ElementsAre(HasSubstr("at most 6e-05 m from the nearest")));
   EXPECT_THAT(doubts_of({.rows = 4, .columns = 4, .pitch_x_m = 20.0, .pitch_y_m = 20.0}),

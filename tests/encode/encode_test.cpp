@@ -261,6 +261,27 @@ TEST(EncodeSoundFile, PascalPerUnit) {
   }
 }
 
+// FLAC is read as a sound file and not as time data; 1e7 Pa are no sound.
+TEST(EncodeSoundFile, WhatCannotBePascalIsNamed) {
+  const TemporaryFolder folder;
+  std::vector<float> values;
+  tone_recording(48000.0, 30 * kBinHz, values);
+  SF_INFO info{};
+  info.samplerate = 48000;
+  info.channels = 6;
+  info.format = SF_FORMAT_FLAC | SF_FORMAT_PCM_24;
+  SNDFILE* file = sf_open((folder / "sound.flac").c_str(), SFM_WRITE, &info);
+  ASSERT_NE(file, nullptr);
+  sf_write_float(file, values.data(), static_cast<sf_count_t>(values.size()));
+  sf_close(file);
+  EncodeOptions options = options_2x3();
+  options.pascal_per_unit = 20.0;
+  EXPECT_TRUE(encode_capture(folder / "sound.flac", folder / "capture.h5", options).warnings.empty());
+  options.pascal_per_unit = 1e7;
+  EXPECT_THAT(encode_capture(folder / "sound.flac", folder / "capture.h5", options).warnings,
+              ::testing::ElementsAre(HasSubstr("expected at most 200 dB re 20 uPa")));
+}
+
 TEST(Encode, RefusesOtherInputs) {
   const TemporaryFolder folder;
   EXPECT_THROW(encode_capture(folder / "none.h5", folder / "capture.h5", {}), NoInputError);

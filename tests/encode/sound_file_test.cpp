@@ -56,6 +56,59 @@ TEST(SoundFile, MissingEmptyAndForeignFiles) {
 // No delay: output sample n is the input's signal at n / 1.5 MHz, in the middle of the recording. The converter's own
 // error is below -120 dB; the interpolator's, too. The length may be out by one sample before the interpolator, 8 after
 // it.
+void write_sound(const std::filesystem::path& path, int format, const char* title = nullptr) {
+  SF_INFO info{};
+  info.samplerate = 48000;
+  info.channels = 2;
+  info.format = format;
+  SNDFILE* file = sf_open(path.string().c_str(), SFM_WRITE, &info);
+  ASSERT_NE(file, nullptr);
+  if (title != nullptr) {
+    ASSERT_EQ(sf_set_string(file, SF_STR_TITLE, title), 0);
+  }
+  const auto values = two_tones(20'000, 48000);
+  sf_write_float(file, values.data(), static_cast<sf_count_t>(values.size()));
+  sf_close(file);
+}
+
+// libsndfile's log quotes the texts of a file, which looked like sizes of chunks.
+TEST(SoundFile, TextsOfAFileAreNoSizes) {
+  const TemporaryFolder folder;
+  for (const std::string& title :
+       {std::string("x : 12 (should be 1)"), "x : " + std::string(400, '9') + " (should be 1)",
+        std::string("SSND : 12 (should be 1)"), std::string(" : (should be "),
+        std::string("a\nb : " + std::string(400, '9') + " (should be 1)")}) {
+    write_sound(folder / "a.aiff", SF_FORMAT_AIFF | SF_FORMAT_PCM_16, title.c_str());
+    EXPECT_EQ(SoundFile(folder / "a.aiff").samples(), 20'000U) << title;
+  }
+  std::filesystem::resize_file(folder / "a.aiff", 40'000);
+  EXPECT_THROW(SoundFile(folder / "a.aiff"), DataError) << "truncated";
+}
+
+// Between its header and its samples an AU file may have a text of any length; samples behind the stated ones none.
+TEST(SoundFile, SamplesOfAuBeginWhereTheHeaderSays) {
+  const TemporaryFolder folder;
+  for (const int endian : {SF_ENDIAN_BIG, SF_ENDIAN_LITTLE}) {
+    write_sound(folder / "a.au", SF_FORMAT_AU | SF_FORMAT_PCM_16 | endian);
+    std::ifstream file(folder / "a.au", std::ios::binary);
+    std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    const std::string as_stated = bytes;
+    bytes[endian == SF_ENDIAN_BIG ? 6 : 5] = '\x20';  // 8192 = 0x2000, in place of 24
+    bytes[endian == SF_ENDIAN_BIG ? 7 : 4] = '\0';
+    bytes.insert(24, 8192 - 24, 't');
+    std::ofstream(folder / "b.au", std::ios::binary) << bytes;
+    const SoundFile late(folder / "b.au");
+    ASSERT_EQ(late.samples(), 20'000U);
+    std::vector<float> first(2);
+    std::vector<float> expected(2);
+    late.read(0, first);
+    SoundFile(folder / "a.au").read(0, expected);
+    EXPECT_EQ(first, expected);
+    std::ofstream(folder / "c.au", std::ios::binary) << as_stated << std::string(8192, 't');
+    EXPECT_THROW(SoundFile(folder / "c.au"), DataError);
+  }
+}
+
 TEST(Resampler, KeepsTheTimeAxis) {
   for (const double rate_hz : {48000.0, 51200.0, 96000.0, 192000.0}) {
     const auto values = two_tones(4800, rate_hz);

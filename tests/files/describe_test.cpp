@@ -86,9 +86,33 @@ TEST(Describe, TimeData) {
             "duration      0.1 s\n"
             "unit          Pa\n"
             "array         not stated (comes from the configuration)\n"
-            "levels        loudest microphone 0: -inf dB re 20 uPa rms, peak 0 Pa; median -inf dB re 20 uPa\n"
+            "levels        loudest channel 0 of the file: silent, peak 0 Pa; median silent\n"
             "              largest mean (DC) 0 Pa\n"
-            "              all 4800 samples of all microphones that were looked at are constant, expected a sound\n");
+            "              all 4800 samples of all channels that were looked at are constant, expected a sound\n");
+}
+
+// A tachometer beside the microphones is not looked at.
+TEST(Describe, TimeDataOfTheChosenChannels) {
+  const TempFolder folder;
+  std::vector<float> samples;
+  for (int i = 0; i < 4800; ++i) {
+    const float tone = std::sin(0.1F * static_cast<float>(i));
+    samples.insert(samples.end(), {tone, i % 100 < 50 ? 50.0F : 0.0F, 2.0F * tone});
+  }
+  write_time_data(folder / "time.h5", 48000.0, 3, samples);
+  const std::string text = text_of(facts_of_file(folder / "time.h5", {}, {2, 0}));
+  EXPECT_THAT(text, HasSubstr("channels      2, as array.channels chooses them\n"));
+  EXPECT_THAT(text, HasSubstr("loudest channel 2 of the file: 97.0 dB re 20 uPa rms"));
+  EXPECT_THAT(text, Not(HasSubstr("clipped?")));
+}
+
+// What rounding leaves of a mean of 0 was "1.38778e-17".
+TEST(Describe, PlacesAreWithoutTheRoundingOfTheirMean) {
+  const TempFolder folder;
+  write_calibration(folder / "k.h5", {.geometry = geometry_of({{0.1, 0.1, 0.1}, {0.2, 0.7, 0.1}, {0.6, 0.3, 0.1}}),
+                                      .frequencies_hz = {500.0},
+                                      .gains = std::vector<std::complex<float>>(3, 1.0F)});
+  EXPECT_THAT(describe_file(folder / "k.h5"), HasSubstr(" m in y, 0 to 0 m in z\n"));
 }
 
 TEST(Describe, Spectra) {

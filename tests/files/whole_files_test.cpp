@@ -51,6 +51,17 @@ TEST(WholeFiles, WavOfAPipeIsReadToItsEnd) {
     reader.read(kSamples - 1, last);
     EXPECT_EQ(last[3], 1000.0F / 32768.0F);
   }
+  const std::string list = "LIST" + bytes_of(std::uint32_t{14}) + "INFOISFT" + bytes_of(std::uint32_t{2}) + "ab";
+  for (const std::uint32_t size : {0xFFFFFFFFU, 0U}) {
+    for (const std::string& behind : {list, "bext" + bytes_of(std::uint32_t{3}) + "LIS" + list}) {
+      write_text(folder / "p.wav", wav(kSamples, 0xFFFFFFFFU, size, behind));
+      EXPECT_EQ(samples_in(folder / "p.wav"), kSamples) << "its chunks are no samples";
+      EXPECT_THAT(TimeDataReader(folder / "p.wav").note(), HasSubstr("all up to the chunks at the end of the file"));
+    }
+  }
+  write_text(folder / "p.wav",
+             wav(kSamples, 0xFFFFFFFFU, 0xFFFFFFFFU, "LIST" + bytes_of(std::uint32_t{99}) + "1234567"));
+  EXPECT_EQ(samples_in(folder / "p.wav"), kSamples + 1) << "no chunk: it would end behind the file";
   write_text(folder / "p.wav", wav(0, 36, 0));
   EXPECT_THAT(error_of([&] { (void)samples_in(folder / "p.wav"); }), HasSubstr("expected at least one sample"));
 }
@@ -68,8 +79,9 @@ TEST(WholeFiles, WavWhoseSizeIsTooSmallIsRefused) {
 TEST(WholeFiles, WavMayHaveChunksTagsAndPaddingBehindItsSamples) {
   const TempFolder folder;
   const std::string list = "LIST" + bytes_of(std::uint32_t{5}) + "abcde";
-  for (const std::string& behind : {std::string(), list + '\0', list, "bext" + bytes_of(std::uint32_t{0}) + list,
-                                    std::string(1000, '\0'), "TAG" + std::string(125, 'x')}) {
+  for (const std::string& behind :
+       {std::string(), list + '\0', list, "bext" + bytes_of(std::uint32_t{0}) + list, std::string(5000, '\0'),
+        "TAG" + std::string(125, 'x'), "APETAGEX" + std::string(201, 'x'), list + list, list + '\0' + list}) {
     write_text(folder / "c.wav", wav(kSamples, 36 + kDataBytes, kDataBytes, behind));
     EXPECT_EQ(samples_in(folder / "c.wav"), kSamples);
     EXPECT_THAT(TimeDataReader(folder / "c.wav").note(), IsEmpty());
@@ -146,6 +158,8 @@ TEST(WholeFiles, UnitsOfPressureAreKnownEverywhere) {
   const TempFolder folder;
   for (const auto& [unit, pascal] : {std::pair<std::string, double>{"Pa", 1.0},
                                      {"mPa", 1e-3},
+                                     {"\u00b5Pa", 1e-6},
+                                     {"\u03bcPa", 1e-6},
                                      {"kPa", 1e3},
                                      {"Pascal", 1.0},
                                      {"N/m^2", 1.0},
@@ -183,6 +197,12 @@ TEST(WholeFiles, UnitsOfSpectraAreThoseOfTheFile) {
   EXPECT_EQ(first_of("N/m^2"), 2.0F);
   EXPECT_EQ(first_of("mPa"), 2e-3F);
   EXPECT_EQ(first_of("kPa/N"), 2e3F);
+  EXPECT_EQ(first_of("Pa/(m/s)"), 2.0F);
+  EXPECT_EQ(first_of("mPa/(m/s^2)"), 2e-3F);
+  EXPECT_THAT(describe_file(folder / "s.h5"), HasSubstr(" Pa/(m/s^2) rms over all values"));
+  EXPECT_EQ(first_of("N/m^2/N"), 2.0F);
+  EXPECT_THAT(describe_file(folder / "s.h5"), HasSubstr(" Pa/N rms over all values"));
+  EXPECT_THAT(error_of([&] { (void)first_of("m/s/Pa"); }), HasSubstr("expected a unit of pressure"));
   EXPECT_THAT(error_of([&] { (void)first_of("V"); }),
               HasSubstr("/spectra, attribute units: found \"V\", expected a unit of pressure"));
 }
@@ -357,7 +377,38 @@ TEST(SampleLevels, ClippedSamplesAreCounted) {
   const SampleLevels levels = levels_of(TimeDataReader(folder / "t.h5"), 1U << 20U);
   EXPECT_EQ(levels.channels[3].clipped, clipped);
   EXPECT_EQ(levels.channels[0].clipped, 0U);
-  EXPECT_THAT(describe_file(folder / "t.h5"), HasSubstr(std::to_string(clipped) + " samples of 1 microphones stay at"));
+  EXPECT_THAT(describe_file(folder / "t.h5"), HasSubstr(std::to_string(clipped) + " samples of 1 channels stay at"));
+}
+
+/// 4 channels in 16 bits of a sine of 50 Hz at 48 kHz, limited to `most` counts.
+std::string sine_of_16_bits(double amplitude, double most) {
+  std::string bytes = wav(0, 36 + 8 * 48000, 8 * 48000);
+  for (int i = 0; i < 48000; ++i) {
+    const double value = std::clamp(amplitude * std::sin(2.0 * std::numbers::pi * 50.0 * i / 48000.0), -most, most);
+    for (int channel = 0; channel < 4; ++channel) {
+      bytes += bytes_of(static_cast<std::int16_t>(std::lround(channel == 2 ? value : 0.5 * value)));
+    }
+  }
+  return bytes;
+}
+
+// Equal samples on top of a slow wave are steps of the converter, in integers and in floats that were integers.
+TEST(SampleLevels, TheTopOfASlowWaveIsNotClipped) {
+  const TempFolder folder;
+  for (const auto& [amplitude, most, is_clipped] :
+       {std::tuple{2920.0, 32767.0, false}, {32760.0, 32767.0, false}, {60000.0, 32767.0, true}}) {
+    write_text(folder / "i.wav", sine_of_16_bits(amplitude, most));
+    const TimeDataReader integers(folder / "i.wav");
+    std::vector<float> samples(4 * integers.samples());
+    integers.read(0, samples);
+    write_time_data(folder / "f.h5", 48000.0, 4, samples);
+    const SampleLevels of_integers = levels_of(integers, 1U << 20U);
+    const SampleLevels of_floats = levels_of(TimeDataReader(folder / "f.h5"), 1U << 20U);
+    EXPECT_EQ(of_integers.channels[2].clipped > 0, is_clipped) << amplitude;
+    EXPECT_EQ(of_integers.channels[0].clipped, 0U) << "at half of full scale, which integers do not stop at";
+    EXPECT_EQ(of_floats.channels[2].clipped > 0, is_clipped) << amplitude;
+    EXPECT_EQ(of_floats.channels[0].clipped > 0, is_clipped) << "of floats each channel has its own extreme";
+  }
 }
 
 TEST(SampleLevels, WhatCannotBePascalIsNamed) {
@@ -365,8 +416,9 @@ TEST(SampleLevels, WhatCannotBePascalIsNamed) {
   std::vector<float> samples = tone();
   samples[4 * 77 + 2] = 1e14F;
   write_time_data(folder / "t.h5", 48000.0, 4, samples);
-  EXPECT_THAT(doubt_about(levels_of(TimeDataReader(folder / "t.h5"), 1U << 20U)),
-              HasSubstr("value 77 of microphone 2: found a pressure of 1e+14 Pa, expected at most 200 dB re 20 uPa"));
+  EXPECT_THAT(
+      doubt_about(levels_of(TimeDataReader(folder / "t.h5"), 1U << 20U)),
+      HasSubstr("value 77 of channel 2 of the file: found a pressure of 1e+14 Pa, expected at most 200 dB re 20 uPa"));
   EXPECT_THAT(describe_file(folder / "t.h5"), HasSubstr("1e+14 Pa"));
   samples = tone();
   for (float& sample : samples) {

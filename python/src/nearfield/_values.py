@@ -32,12 +32,19 @@ def plain(values: npt.ArrayLike) -> Array:
     return np.asarray(values)
 
 
+def _has_type(values: Any) -> bool:
+    """Return whether it is an array, or a list that holds one; lists of whole numbers become integers by themselves."""
+    if isinstance(values, (list, tuple)):
+        return any(_has_type(value) for value in values)
+    return hasattr(values, "dtype")
+
+
 def in_pascal(name: str, values: npt.ArrayLike) -> Array:
     """Return real pressures over time; integers of a recorder are none, as their unit is not known."""
     array = plain(values)
     if np.iscomplexobj(array):
         raise TypeError(f"{name}: expected real numbers, found {array.dtype}")
-    is_typed = not isinstance(values, (list, tuple))  # lists of whole numbers become integers by themselves
+    is_typed = not isinstance(values, (list, tuple)) or _has_type(values)
     if array.dtype.kind not in "fiu" or (is_typed and array.dtype.kind in "iu"):
         raise TypeError(f"{name}: expected floats in Pa, found {array.dtype}; of integers multiply by the pascal of one unit")
     return array

@@ -137,9 +137,8 @@ json to_json(const std::vector<FileFact>& facts) {
 
 void run(const InspectArguments& arguments) {
   const bool are_given = !arguments.config.empty() || !arguments.overrides.empty();
-  const std::optional<double> pascal_per_unit =
-      are_given ? load_settings(arguments.config, arguments.overrides).array.pascal_per_unit : std::nullopt;
-  std::vector<FileFact> facts = facts_of_file(arguments.path, pascal_per_unit);
+  const ArraySettings array = are_given ? load_settings(arguments.config, arguments.overrides).array : ArraySettings();
+  std::vector<FileFact> facts = facts_of_file(arguments.path, array.pascal_per_unit, array.channels);
   std::optional<Judgement> judgement;
   if (has_microphones(detect_file_kind(arguments.path))) {
     judgement = judge(arguments);

@@ -31,21 +31,19 @@ MeasurementGeometry write_all_but_truth(h5::OutputFile& output, const SpectraFil
   return measurement;
 }
 
-/// Pascal to one of the values, by the attribute unit, else units; 1 without one. What is behind a stroke is the unit
-/// of a transfer function's input, such as N of "Pa/N".
+/// Pascal to one of the values, by the attribute unit, else units; 1 without one.
 double pascal_per_unit_of(const h5::InputFile& input) {
   for (const char* name : {"unit", "units"}) {  // the writer above states units; others may add unit
     if (!input.has_attribute(kSpectra, name)) {
       continue;
     }
     const std::string unit = input.text_attribute(kSpectra, name);
-    const std::optional<double> whole = pascal_per_unit_named(unit);
-    const std::optional<double> stated = whole ? whole : pascal_per_unit_named(unit.substr(0, unit.rfind('/')));
+    const std::optional<TransferUnit> stated = transfer_unit_named(unit);
     if (!stated) {
       throw input.wrong_attribute(kSpectra, name, fmt::format("\"{}\"", unit),
                                   "a unit of pressure, such as Pa, or of a transfer function, such as Pa/N");
     }
-    return *stated;
+    return stated->pascal_per_unit;
   }
   return 1.0;
 }

@@ -59,7 +59,8 @@ class Matlab73File : public ChannelMajorInput {
                     .sample_rate_hz = chosen_.sample_rate_hz,
                     .samples = chosen_.sample_count,
                     .channels = static_cast<int>(chosen_.channels),
-                    .pascal_per_unit = std::nullopt};
+                    .pascal_per_unit = std::nullopt,
+                    .are_integers = full_scale_.scale != 1.0};
   }
   [[nodiscard]] const Description& description() const override { return description_; }
 

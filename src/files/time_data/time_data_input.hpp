@@ -26,6 +26,7 @@ struct Description {
   std::string positions_flaw = {};
   /// How it was read where it contradicts itself and only one reading is possible; empty else.
   std::string note = {};
+  bool are_integers = false;  ///< that are read as fractions of full scale
 };
 
 /// An open file of samples. Its constructor throws NoInputError, and DataError for all but damaged compressed samples,

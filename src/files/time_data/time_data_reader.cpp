@@ -69,6 +69,7 @@ struct TimeDataReader::State {
   std::filesystem::path path;
   std::unique_ptr<time_data::Input> file;
   ChannelChoice choice;
+  std::vector<int> chosen;
   double pascal_per_unit;
   StatedPositions positions = {};
 };
@@ -77,7 +78,7 @@ TimeDataReader::TimeDataReader(const std::filesystem::path& path, const std::vec
   const bool has_chosen = time_data::format_of(path) == time_data::Format::kUniversal;
   std::unique_ptr<time_data::Input> file = open_time_data(path, channels);
   ChannelChoice choice(has_chosen ? std::vector<int>() : channels, file->description().channels, path.string());
-  state_ = std::make_unique<State>(State{path, std::move(file), std::move(choice), 1.0});
+  state_ = std::make_unique<State>(State{path, std::move(file), std::move(choice), channels, 1.0});
   const time_data::Description& description = state_->file->description();
   state_->pascal_per_unit = description.pascal_per_unit.value_or(1.0);
   StatedPositions& stated = state_->positions;
@@ -98,9 +99,15 @@ const std::string& TimeDataReader::note() const { return state_->file->descripti
 double TimeDataReader::sample_rate_hz() const { return state_->file->description().sample_rate_hz; }
 std::uint64_t TimeDataReader::samples() const { return state_->file->description().samples; }
 int TimeDataReader::channels() const { return state_->choice.count(); }
+int TimeDataReader::channel_of_file(int channel) const {
+  return state_->chosen.empty() ? channel : state_->chosen.at(static_cast<std::size_t>(channel));
+}
 bool TimeDataReader::states_pascal() const { return state_->file->description().pascal_per_unit.has_value(); }
 const StatedPositions& TimeDataReader::positions() const { return state_->positions; }
 void TimeDataReader::set_pascal_per_unit(double pascal_per_unit) { state_->pascal_per_unit = pascal_per_unit; }
+std::optional<double> TimeDataReader::full_scale() const {
+  return state_->file->description().are_integers ? std::optional(state_->pascal_per_unit) : std::nullopt;
+}
 
 void TimeDataReader::read(std::uint64_t first_sample, std::span<float> values) const {
   const auto channels_there = static_cast<std::uint64_t>(channels());

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "files/time_data/byte_file.hpp"
 #include "files/time_data/time_data_input.hpp"
@@ -105,16 +106,18 @@ class WavChunks {
     constexpr std::uint64_t kWrap = std::uint64_t{1} << 32U;
     const std::uint64_t left = file_.size_bytes() - data_offset;
     data_bytes = stated;
-    if (stated <= left && is_rest_of_chunks(data_offset + stated)) {
+    const bool is_wrapped = stated < left && (left - stated) % kWrap == 0;
+    if (stated <= left && !is_wrapped && is_rest_of_chunks(data_offset + stated) && !(stated == 0 && left > 0)) {
       return;
     }
     if (is_unknown) {
-      data_bytes = left;
-      note = "the header leaves the number of samples open, as of a pipe: all up to the end of the file are read";
+      data_bytes = first_chunk_at_end() - data_offset;
+      note = fmt::format("the header leaves the number of samples open, as of a pipe: all up to the {} are read",
+                         data_bytes < left ? "chunks at the end of the file" : "end of the file");
     } else if (stated > left) {
       throw file_.wrong("chunk data", fmt::format("{} bytes, the file is truncated", left),
                         fmt::format("{} bytes", stated));
-    } else if ((left - stated) % kWrap == 0) {
+    } else if (is_wrapped) {
       data_bytes = left;
       note = fmt::format(
           "the header's size, {} bytes, has wrapped at 4 GiB: all samples up to the end of the file are read", stated);
@@ -127,33 +130,65 @@ class WavChunks {
     }
   }
   /// True if only whole chunks stand between `offset` and the end of the file, or what programs add there: a byte that
-  /// makes the size even, zeros up to a sector's end, and tags of players.
+  /// makes the size even, zeros, and tags of players.
   [[nodiscard]] bool is_rest_of_chunks(std::uint64_t offset) const {
-    constexpr std::uint64_t kSector = 4096;
-    const std::uint64_t end = file_.size_bytes();
-    const std::string start = file_.text(offset, kSector);
-    const bool are_zeros = start.find_first_not_of('\0') == std::string::npos;
-    if ((are_zeros && end - offset < kSector) || start.starts_with("TAG") || start.starts_with("ID3")) {
-      return true;
-    }
-    return are_chunks(offset) || are_chunks(offset + offset % 2);
+    constexpr std::size_t kLongestTag = 8;
+    const std::string start = file_.text(offset, kLongestTag);
+    return start.starts_with("TAG") || start.starts_with("ID3") || start == "APETAGEX" || are_zeros(offset) ||
+           are_chunks(offset) || are_chunks(offset + offset % 2);
   }
-  [[nodiscard]] bool are_chunks(std::uint64_t offset) const {
-    const std::uint64_t end = file_.size_bytes();
-    while (offset + kChunkHeadBytes <= end) {
-      const std::string name = file_.text(offset, 4);
-      if (std::any_of(name.begin(), name.end(), [](char c) { return c < ' ' || c > '~'; })) {
+  /// From `offset` to the end of the file.
+  [[nodiscard]] bool are_zeros(std::uint64_t offset) const {
+    constexpr std::size_t kBlock = 65536;
+    for (; offset < file_.size_bytes(); offset += kBlock) {
+      if (file_.text(offset, kBlock).find_first_not_of('\0') != std::string::npos) {
         return false;
       }
-      std::array<std::byte, 4> bytes{};
-      file_.read(offset + 4, bytes, "the head of a chunk");
-      const auto size = number_at<std::uint32_t>(bytes.data());
-      if (size > end - offset - kChunkHeadBytes) {
-        return false;
-      }
-      offset += kChunkHeadBytes + size + size % 2;
     }
-    return offset + 1 >= end;  // an odd last chunk may lack its byte
+    return true;
+  }
+  /// Where the chunk that begins there ends, without a byte that makes its size even; nothing where none begins.
+  [[nodiscard]] std::optional<std::uint64_t> end_of_chunk(std::uint64_t offset) const {
+    const std::uint64_t end = file_.size_bytes();
+    if (offset > end || end - offset < kChunkHeadBytes) {
+      return std::nullopt;
+    }
+    const std::string head = file_.text(offset, kChunkHeadBytes);
+    if (std::any_of(head.begin(), head.begin() + 4, [](char c) { return c < ' ' || c > '~'; })) {
+      return std::nullopt;
+    }
+    const auto size = number_at<std::uint32_t>(std::as_bytes(std::span(head)).data() + 4);
+    return size <= end - offset - kChunkHeadBytes ? std::optional(offset + kChunkHeadBytes + size) : std::nullopt;
+  }
+  /// Up to the end of the file; some programs leave out the byte that makes the size of an odd chunk even.
+  [[nodiscard]] bool are_chunks(std::uint64_t offset) const {
+    while (offset + 1 < file_.size_bytes()) {
+      const std::optional<std::uint64_t> end = end_of_chunk(offset);
+      if (!end) {
+        return false;
+      }
+      const bool is_even = (*end - offset) % 2 == 0;
+      offset = *end + (is_even || (end_of_chunk(*end) && !end_of_chunk(*end + 1)) ? 0 : 1);
+    }
+    return true;
+  }
+  /// Where chunks of well-known names begin that reach to the end of the file; the file's end where none do.
+  [[nodiscard]] std::uint64_t first_chunk_at_end() const {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 20U;
+    constexpr std::array<std::string_view, 10> kNames = {"LIST", "bext", "iXML", "id3 ", "ID3 ",
+                                                         "cue ", "JUNK", "axml", "PEAK", "smpl"};
+    const std::uint64_t end = file_.size_bytes();
+    const std::uint64_t from = std::max(data_offset, end - std::min(end, kMost));
+    const std::string tail = file_.text(from, kMost);
+    std::uint64_t first = end;
+    for (const std::string_view name : kNames) {
+      for (std::size_t at = tail.find(name); at < first - from; at = tail.find(name, at + 1)) {
+        if (are_chunks(from + at)) {
+          first = from + at;
+        }
+      }
+    }
+    return first;
   }
   void read_format(std::uint64_t offset, std::uint32_t size) {
     constexpr std::uint32_t kPlainBytes = 16;
@@ -192,7 +227,8 @@ class WavFile : public Input {
         .samples = data_bytes_ / format_.block_bytes,
         .channels = format_.channels,
         .pascal_per_unit = std::nullopt,
-        .note = chunks.note};
+        .note = chunks.note,
+        .are_integers = format_.tag == kPcm};
   }
   [[nodiscard]] const Description& description() const override { return description_; }
   void read(std::uint64_t first_sample, std::span<float> values) override {

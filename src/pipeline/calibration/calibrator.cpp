@@ -95,9 +95,17 @@ Level level_of(const std::vector<std::vector<std::complex<double>>>& measured, c
                       .coherence = steady > 0.5 ? mean * mean / (squares / count) : steady}};
 }
 
-bool is_good(const Level& level, double peak_pa) {
-  return level.quality.coherence >= kLowestCoherence && level.quality.relative_error <= kLargestError &&
-         level.magnitude * kLargestGain >= peak_pa && level.magnitude <= peak_pa * kLargestGain;
+bool is_steady(const Level& level) {
+  return level.quality.coherence >= kLowestCoherence && level.quality.relative_error <= kLargestError;
+}
+
+bool is_possible(double gain) { return gain >= 1.0 / kLargestGain && gain <= kLargestGain; }
+
+std::string remark_on_gain(std::size_t channel, double frequency_hz, double gain) {
+  return fmt::format(
+      "microphone {}: a gain of {:.4g} ({:.1f} dB) at {:.6g} Hz is beyond 40 dB and is left out: is the sensitivity or "
+      "the unit wrong (array.sensitivity_dbfs, array.pascal_per_unit)?",
+      channel, gain, 20.0 * std::log10(gain), frequency_hz);
 }
 
 /// Gains at the calibrator's frequencies, [frequency][channel].
@@ -110,11 +118,15 @@ CalibrationResult measured_gains(const CalibrationFrames& frames, const Calibrat
   result.calibration.geometry = frames.plan.settings.array.geometry;
   result.calibration.frequencies_hz = frames.frequencies_hz;
   std::vector<std::uint8_t> has_all(of_channels.size(), 1);
-  for (const auto& measured : frames.measured) {
+  for (std::size_t f = 0; f < frames.measured.size(); ++f) {
     for (std::size_t i = 0; i < of_channels.size(); ++i) {
-      const Level level = level_of(measured, of_channels[i], i);
-      const bool has_gain = is_good(level, peak_pa);
-      add_channel(result, peak_pa / level.magnitude, level.quality, has_gain);
+      const Level level = level_of(frames.measured[f], of_channels[i], i);
+      const double gain = peak_pa / level.magnitude;
+      const bool has_gain = is_steady(level) && is_possible(gain);
+      if (is_steady(level) && !has_gain) {
+        result.remarks.push_back(remark_on_gain(i, frames.frequencies_hz[f], gain));
+      }
+      add_channel(result, gain, level.quality, has_gain);
       has_all[i] = static_cast<std::uint8_t>(has_all[i] != 0 && has_gain);
     }
   }
@@ -161,7 +173,10 @@ void scale_start(CalibrationResult& found, const CalibrationFrames& frames, cons
       std::complex<float>& gain = scaled.gains[f * channels + i];
       gain *= static_cast<float>(std::isfinite(scales[i]) ? scales[i] : common);
       const double magnitude = std::abs(std::complex<double>(gain));
-      if (!(magnitude >= 1.0 / kLargestGain && magnitude <= kLargestGain)) {
+      if (std::isfinite(magnitude) && !is_possible(magnitude)) {
+        found.remarks.push_back(remark_on_gain(i, scaled.frequencies_hz[f], magnitude));
+      }
+      if (!is_possible(magnitude)) {
         gain = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::quiet_NaN()};
         has_gain = false;
       }
@@ -192,9 +207,10 @@ CalibrationResult calibrate_by_calibrator(const CalibrateOptions& options) {
   CalibrationResult result = measured_gains(frames, calibrator);
   if (result.reached == 0) {
     throw DataError(fmt::format(
-        "{}: no microphone has the steady tone of a calibrator at every frequency, in at least {} windows{}",
+        "{}: no microphone has the steady tone of a calibrator at every frequency, in at least {} windows{}{}",
         options.inputs.front().string(), kFewestCalibrationFrames,
-        calibrator.channels.empty() ? " in which it is 10 dB louder than all others" : ""));
+        calibrator.channels.empty() ? " in which it is 10 dB louder than all others" : "",
+        result.remarks.empty() ? "" : "; " + result.remarks.back()));
   }
   if (!calibrator.start.empty()) {
     scale_start(result, frames, calibrator);

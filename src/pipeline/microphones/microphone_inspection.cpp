@@ -151,9 +151,13 @@ std::unique_ptr<Recording> open_to_listen(const std::filesystem::path& path, con
   return open_recording(path, settings_to(listening, settings));
 }
 
-/// The microphones in use, with the information that the others take with them at these frequencies.
-MicrophoneUse use_at(const Engine& engine, const std::vector<double>& frequencies_hz) {
+/// The microphones in use without those found `bad` that are masked, with the information that the others take with
+/// them at these frequencies.
+MicrophoneUse use_at(const Engine& engine, const std::vector<double>& frequencies_hz, const std::vector<int>& bad) {
   MicrophoneUse use = microphone_use(engine);
+  use.masked.insert(use.masked.end(), bad.begin(), bad.end());  // the monitor leaves out those that the settings mask
+  std::sort(use.masked.begin(), use.masked.end());
+  use.fewest_used = use.most_used = use.microphones - static_cast<std::uint32_t>(use.masked.size());
   ArrayPlan plan = engine.array_plan();
   plan.frequencies_hz = frequencies_hz;
   plan.imaged = Quantity::kPressure;
@@ -276,6 +280,7 @@ ArrayGeometry geometry_of_recording(const std::filesystem::path& path, const Set
 
 MicrophoneInspection inspect_microphones(const std::filesystem::path& path, const Settings& settings) {
   const std::unique_ptr<Recording> recording = open_to_listen(path, settings);
+  (void)silent_microphones(*recording, recording->levels());
   Listener listener(*recording);
   std::optional<health::MonitorPlan> plan = monitor_plan(listener.engine(), recording->plan().settings);
   if (!recording->plan().settings.array.geometry.is_grid()) {
@@ -314,8 +319,10 @@ MicrophoneInspection inspect_microphones(const std::filesystem::path& path, cons
       }
     }
   }
+  const HealthSettings& health = settings.array.health;
+  const std::vector<int> to_mask = monitor.to_mask(health.enabled ? health.mask : HealthMask::kNone);
   MicrophoneInspection result{.geometry = plan->geometry,
-                              .use = use_at(listener.engine(), plan->frequencies_hz),
+                              .use = use_at(listener.engine(), plan->frequencies_hz, maskable(to_mask, plan->geometry)),
                               .windows = windows.size(),
                               .frequencies_hz = plan->frequencies_hz,
                               .bad = {}};

@@ -12,8 +12,8 @@ namespace nearfield {
 /// The conditions of a recording's microphones.
 struct MicrophoneInspection {
   ArrayGeometry geometry;
-  MicrophoneUse use;                   ///< by the settings alone, at these frequencies
-  std::uint64_t windows = 0;           ///< that were analysed, spread over the recording
+  MicrophoneUse use;          ///< without those that the settings have masked as they are found, at these frequencies
+  std::uint64_t windows = 0;  ///< that were analysed, spread over the recording
   std::vector<double> frequencies_hz;  ///< at which microphones were compared with their neighbours
   std::vector<health::Change> bad;     ///< ascending by channel, `now` the cause that was found last
 };

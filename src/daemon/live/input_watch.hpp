@@ -42,7 +42,7 @@ class InputWatch {
   enum class Doubt { kRate, kNumbers, kSilence, kUnit };
   static constexpr std::size_t kDoubts = 4;
   void judge(Doubt doubt, std::optional<std::string> found, std::vector<Line>& lines);
-  [[nodiscard]] std::string doubt_of_rate() const;
+  [[nodiscard]] std::optional<std::string> doubt_of_rate() const;
   [[nodiscard]] static std::string doubt_of_numbers(const ValueCounts::Counts& counts);
   [[nodiscard]] static std::optional<std::string> doubt_of_unit(const ValueCounts::Counts& counts);
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "core/finite.hpp"
 #include "engine/calibration_gains.hpp"
 #include "files/array_files_on_disk.hpp"
 #include "nearfield/error.hpp"
@@ -123,7 +124,7 @@ void add_fields(const Settings& settings, const CalibrationFrames& frames, std::
     for (std::vector<Complex>& snapshot : snapshots) {
       for (std::size_t m = 0; !gains.empty() && m < snapshot.size(); ++m) {
         const Complex gain(gains[f * snapshot.size() + m]);
-        snapshot[m] *= std::isfinite(gain.real()) && std::isfinite(gain.imag()) ? gain : 0.0;
+        snapshot[m] *= is_finite(gain) ? gain : 0.0;
       }
     }
     fields.push_back(principal_field(snapshots));

@@ -170,6 +170,8 @@ class Engine {
   [[nodiscard]] std::uint32_t valid_microphones(std::size_t processor, std::size_t window) const;
   /// That the processor could use, were all valid.
   [[nodiscard]] std::uint32_t microphones(std::size_t processor) const;
+  /// Microphones among `channels` that the processor could use, were they valid.
+  [[nodiscard]] std::vector<int> of_processor(std::size_t processor, std::vector<int> channels) const;
   /// Share of the information of such a window's images that the others take with them, the largest over all
   /// frequencies (MissingInformation); 0 of a processor that makes none.
   [[nodiscard]] float missing_information(std::size_t processor, std::size_t window) const;

@@ -643,9 +643,9 @@ void Daemon::start_threads() {
   });
 }
 
-/// A deadline other than the default, which the shipped configuration has, is set for the sake of the end, and a
-/// service manager that watches the process starts it again. A daemon that is run by hand, on a busy machine or beside
-/// one that sleeps, goes on.
+/// Ends the process where the deadline is not the default, which the shipped configuration has, or where a service
+/// manager watches the process and starts it again. A daemon that is run by hand, on a busy machine or beside one that
+/// sleeps, goes on.
 bool Daemon::meet_hung_frame(std::int64_t age_ns) {
   constexpr const char* kKey = "daemon.deadlines.frame_ms";
   const std::string hung = fmt::format("a frame has not ended after {} ms", age_ns / kMillisecondNs);
@@ -852,7 +852,7 @@ void Daemon::watch_web(std::int64_t now_ns) {
   }
 }
 
-/// What the engine's thread has counted since, so that it need not wait for the log.
+/// Logs the counts of the engine's thread, which thus never waits for the log.
 void Daemon::log_news() {
   if (const std::int64_t age_ms = late_frames_ms_.exchange(0); age_ms > 0) {
     log_->log(spdlog::level::warn, "slow_frame",

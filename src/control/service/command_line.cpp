@@ -142,7 +142,7 @@ void add_verbosity_to_all(CLI::App& app) {
   }
 }
 
-/// What is shown of an option that takes one value each time that it is given has no "...", which means several values.
+/// Help without "...", which means several values, behind an option that takes one value each time that it is given.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_option_opts(const CLI::Option* option) const override {

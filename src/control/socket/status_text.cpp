@@ -75,7 +75,7 @@ std::string counts(const json& named) {
   return result;
 }
 
-/// What comes as the settings have it, the rate that was measured, and what is in doubt.
+/// The input as the settings give it, the measured rate, and the doubts.
 void add_input(std::string& out, const json& input) {
   if (!input.is_object()) {
     return;

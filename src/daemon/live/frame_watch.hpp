@@ -12,7 +12,7 @@ namespace nearfield::daemon {
 /// or computes the first frame of one: drivers load and compile kernels then.
 class FrameWatch {
  public:
-  /// What is called on the watch's thread when a frame is too old, with its age; false ends the watch, true goes on
+  /// The watch's thread calls it, with a frame's age, when the frame is too old; false ends the watch, true goes on
   /// with the next frame.
   using OnHang = std::function<bool(std::int64_t age_ns)>;
 

@@ -87,7 +87,8 @@ std::vector<InputWatch::Line> InputWatch::look(const std::optional<NewestElement
   return lines;
 }
 
-/// Nothing: what came does not say, and it stays as it was.
+/// Adds a line where the doubt has begun or ended. `found` is empty where there is no doubt, and nullopt where the
+/// input cannot tell: then the doubt stays as it was.
 void InputWatch::judge(Doubt doubt, std::optional<std::string> found, std::vector<Line>& lines) {
   if (!found) {
     return;

@@ -173,7 +173,7 @@ PrincipalField principal_field_of_whole(std::span<const std::vector<Complex>> sn
   return result;
 }
 
-/// What each snapshot lacks is predicted by the field, and the field found anew, until it stays: expectation
+/// Predicts the missing values of each snapshot by the field, and finds the field anew, until it stays: expectation
 /// maximisation. A microphone with too few values is silent.
 void fill_gaps(std::vector<std::vector<Complex>>& snapshots, const std::vector<std::vector<Complex>>& given) {
   constexpr int kRounds = 40;  // a gap's error falls by its share of the windows in each: to 1e-12 at a half

@@ -83,8 +83,8 @@ MicrophonePosition on_axes(const AxesOfFile& axes, const MicrophonePosition& in_
 /// "array centred at x 0.3 m, y 0.2 m, z 1.2 m of the given positions, which is the images' origin"; empty where the
 /// given positions have that origin, or none were given.
 std::string text_of_origin(const ArrayGeometry& geometry);
-/// What looks wrong in the places of microphones that are possible all the same, a sentence each: lengths in another
-/// unit than metres, and a plane that is not parallel to the images', with the rotation that makes it so.
+/// Warnings, a sentence each, about places of microphones that are possible but look wrong: lengths in another unit
+/// than metres, and a plane that is not parallel to the images', with the rotation that makes it so.
 std::vector<std::string> doubts_of(const ArrayGeometry& geometry);
 
 /// "8 x 8", rows and columns, or "32 irregular" where they are on no regular grid.

@@ -104,7 +104,7 @@ struct ArraySettings {
   HealthSettings health;
 };
 
-/// What is wrong with so many microphones that can be used, as found and expected; empty where they are enough.
+/// Message, as found and expected, where `valid` microphones are too few to be used; empty where they are enough.
 std::string flaw_of_valid(const ArraySettings& array, int valid);
 
 struct MediumSettings {

@@ -15,7 +15,7 @@ namespace nearfield {
 /// else of bits after decimation.
 [[nodiscard]] double sample_rate_of(const Settings& settings);
 
-/// What the settings say of a source that is_bare(), and which settings say it.
+/// Channels and rates of a source that is_bare(), as the settings give them, and the setting that gives the rate.
 struct LiveInputFacts {
   bool is_samples = false;
   int channels = 0;

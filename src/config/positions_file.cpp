@@ -86,7 +86,7 @@ Positions positions_of_csv(std::string_view text, const std::string& path) {
   return positions;
 }
 
-/// Of the element with this number, counted from 1.
+/// The position that an element gives; `number`, counted from 1, names the element in messages.
 MicrophonePosition position_of(const pugi::xml_node& node, std::size_t number, const std::string& path) {
   MicrophonePosition position;
   for (const auto& [name, target] :

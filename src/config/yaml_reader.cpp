@@ -15,17 +15,7 @@
 namespace nearfield {
 namespace {
 
-constexpr std::size_t kMostCharactersShown = 60;
 constexpr std::size_t kMostProblemsShown = 1000;
-
-/// Text of a file made fit for a message, cut where it gets long.
-std::string shown_text(std::string_view text) {
-  std::size_t length = std::min(text.size(), kMostCharactersShown);
-  while (length < text.size() && length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) {
-    --length;  // not inside a UTF-8 sequence
-  }
-  return printable(text.substr(0, length)) + (length < text.size() ? "..." : "");
-}
 
 bool is_quoted(const YAML::Node& node) { return node.Tag() == "!"; }
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "core/finite.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
@@ -13,8 +14,7 @@ std::string flaw_of_gains(const Calibration& calibration) {
   for (std::size_t i = 0; i < calibration.gains.size(); ++i) {
     const std::complex<double> gain(calibration.gains[i]);
     const double magnitude = std::abs(gain);
-    const bool is_known = std::isfinite(gain.real()) && std::isfinite(gain.imag());
-    if (is_known && !(magnitude >= 1.0 / kLargestGain && magnitude <= kLargestGain)) {
+    if (is_finite(gain) && !(magnitude >= 1.0 / kLargestGain && magnitude <= kLargestGain)) {
       return fmt::format(
           "gain of microphone {} at {:.6g} Hz: found a magnitude of {:.4g}, expected {} to {} (40 dB), or NaN for a "
           "microphone without a gain",

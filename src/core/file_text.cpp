@@ -1,7 +1,8 @@
 #include "core/file_text.hpp"
 
-#include <algorithm>
 #include <cstdlib>
+
+#include "core/printable.hpp"
 
 namespace nearfield {
 namespace {
@@ -12,21 +13,7 @@ constexpr const char* kHidesFileText = "NEARFIELD_HIDE_FILE_TEXT";
 }  // namespace
 
 std::string FileTextStyle::operator()(std::string_view text) const {
-  constexpr std::size_t kMostShown = 60;
-  constexpr unsigned char kFirstPrintable = 0x20;
-  constexpr unsigned char kDelete = 0x7f;
-  if (!is_shown_) {
-    return "other text";
-  }
-  std::string shown(text.substr(0, kMostShown));
-  std::replace_if(
-      shown.begin(), shown.end(),
-      [](char character) {
-        const auto code = static_cast<unsigned char>(character);
-        return code < kFirstPrintable || code == kDelete;
-      },
-      ' ');
-  return "\"" + shown + "\"";
+  return is_shown_ ? "\"" + shown_text(text) + "\"" : "other text";
 }
 
 std::string message_for_owner(const std::exception& error) {

@@ -34,7 +34,7 @@ class FileTextError : public DataError {
   std::string for_owner_;
 };
 
-/// What a program prints of an error on its own terminal, where its user is the one whose rights it has.
+/// The message that a program prints on its own terminal, for the user whose rights it has.
 std::string message_for_owner(const std::exception& error);
 
 /// Has message_for_owner() quote no file from now on, in this process and in those that it starts: what it prints is

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/finite.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
@@ -18,8 +19,6 @@ struct Pixel {
   std::complex<double> reference;
   std::complex<double> other;
 };
-
-bool is_finite(std::complex<float> value) { return std::isfinite(value.real()) && std::isfinite(value.imag()); }
 
 std::vector<Pixel> finite_pixels(std::span<const std::complex<float>> reference,
                                  std::span<const std::complex<float>> other) {

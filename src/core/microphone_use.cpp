@@ -6,16 +6,10 @@
 #include <algorithm>
 #include <span>
 
+#include "core/percent.hpp"
+
 namespace nearfield {
 namespace {
-
-/// "4", "0.38" or "94", without a power of ten.
-std::string text_of_percent(float share) {
-  constexpr float kPercent = 100.0F;
-  constexpr float kFewDigits = 9.95F;
-  const float percent = kPercent * share;
-  return percent < kFewDigits ? fmt::format("{:.2g} %", percent) : fmt::format("{:.0f} %", percent);
-}
 
 std::string text_of_masked(const std::vector<int>& masked) {
   constexpr std::size_t kMostShown = 16;
@@ -38,7 +32,8 @@ std::string text_of(const MicrophoneUse& use) {
     lacks.push_back(fmt::format("{} not finite", use.microphones - known));
   }
   if (use.missing_information > 0.0F) {
-    lacks.push_back(fmt::format("{} of the information missing", text_of_percent(use.missing_information)));
+    lacks.push_back(
+        fmt::format("{} of the information missing", text_of_percent(static_cast<double>(use.missing_information))));
   }
   return lacks.empty() ? text : fmt::format("{}; {}", text, fmt::join(lacks, ", "));
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace nearfield {
 namespace {
 
@@ -31,6 +33,15 @@ std::string printable(std::string_view text, LineEnds line_ends) {
     }
   }
   return shown;
+}
+
+std::string shown_text(std::string_view text) {
+  constexpr std::size_t kMostShown = 60;
+  std::size_t length = std::min(text.size(), kMostShown);
+  while (length < text.size() && length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) {
+    --length;  // not inside a UTF-8 sequence
+  }
+  return printable(text.substr(0, length)) + (length < text.size() ? "..." : "");
 }
 
 }  // namespace nearfield

@@ -10,4 +10,7 @@ enum class LineEnds { kKept, kEscaped };
 /// \x1b, \t, \n; all else as it is.
 std::string printable(std::string_view text, LineEnds line_ends = LineEnds::kEscaped);
 
+/// The same of text that a message quotes from a file: cut, with "..." behind it, where it gets long.
+std::string shown_text(std::string_view text);
+
 }  // namespace nearfield

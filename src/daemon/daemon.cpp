@@ -534,7 +534,8 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   log_run(engine_->epoch());
   free_unused_outputs();
   update_endpoints(engine_->epoch());
-  watch_->set_deadline(nanoseconds(settings.daemon.deadlines.frame_ms));
+  frame_deadline_ms_ = settings.daemon.deadlines.frame_ms;
+  watch_->set_deadline(nanoseconds(frame_deadline_ms_));
   control::set_log_level(settings.daemon.log.level);
   recording_->use(settings);
   return old;
@@ -630,8 +631,9 @@ control::MemoryFigures Daemon::memory_figures() const {
 
 void Daemon::start_threads() {
   const DaemonSettings& daemon = settings_.daemon;
+  frame_deadline_ms_ = daemon.deadlines.frame_ms;
   watch_ = std::make_unique<FrameWatch>(
-      nanoseconds(daemon.deadlines.frame_ms), [this](std::int64_t age_ns) { return meet_hung_frame(age_ns); },
+      nanoseconds(frame_deadline_ms_), [this](std::int64_t age_ns) { return meet_hung_frame(age_ns); },
       stream_thread("nf-watch", daemon.realtime));
   watch_->expect_first(planning_limit_ns());
   engine_thread_ = std::jthread([this, prepare = stream_thread("nf-engine", daemon.realtime)] {
@@ -641,12 +643,13 @@ void Daemon::start_threads() {
   });
 }
 
-/// Who has set the deadline wants the end, and a service manager that watches the process starts it again. A daemon
-/// that is run by hand, on a busy machine or beside one that sleeps, goes on.
+/// Ends the process where the deadline is not the default, which the shipped configuration has, or where a service
+/// manager watches the process and starts it again. A daemon that is run by hand, on a busy machine or beside one that
+/// sleeps, goes on.
 bool Daemon::meet_hung_frame(std::int64_t age_ns) {
   constexpr const char* kKey = "daemon.deadlines.frame_ms";
   const std::string hung = fmt::format("a frame has not ended after {} ms", age_ns / kMillisecondNs);
-  if (settings_.explicit_keys.contains(kKey) || control::ServiceManager::is_there()) {
+  if (frame_deadline_ms_ != DaemonSettings().deadlines.frame_ms || control::ServiceManager::is_there()) {
     end_process(ExitCode::kHungFrame, fmt::format("{} ({})", hung, kKey));
   }
   late_frames_ms_.store(age_ns / kMillisecondNs);
@@ -849,14 +852,14 @@ void Daemon::watch_web(std::int64_t now_ns) {
   }
 }
 
-/// What the engine's thread has counted since, so that it need not wait for the log.
+/// Logs the counts of the engine's thread, which thus never waits for the log.
 void Daemon::log_news() {
   if (const std::int64_t age_ms = late_frames_ms_.exchange(0); age_ms > 0) {
     log_->log(spdlog::level::warn, "slow_frame",
               "a frame has not ended after {} ms: a busy machine, or a device that hangs. The daemon goes on, as no "
-              "service manager watches it; with daemon.deadlines.frame_ms: {:.0f} in the configuration it would end "
-              "with code {}",
-              age_ms, settings_.daemon.deadlines.frame_ms, static_cast<int>(ExitCode::kHungFrame));
+              "service manager watches it; with a daemon.deadlines.frame_ms other than {:.0f}, the default, it would "
+              "end with code {}",
+              age_ms, DaemonSettings().deadlines.frame_ms, static_cast<int>(ExitCode::kHungFrame));
   }
   const StreamNews::News news = news_.take();
   if (news.start) {

@@ -147,6 +147,7 @@ class Daemon {
   std::unique_ptr<FrameWatch> watch_;
   std::unique_ptr<control::Server> server_;
   StreamNews news_;                              ///< for the log, from the engine's thread to the main thread
+  std::atomic<double> frame_deadline_ms_{0.0};   ///< as the settings in effect have it
   std::atomic<std::int64_t> late_frames_ms_{0};  ///< age of a frame beyond its deadline; 0: none since the last look
   std::atomic<double> hop_rate_hz_{0.0};
   std::atomic<std::int64_t> first_window_ns_{0};  ///< from a stream's start until a window and a hop of it came

@@ -482,6 +482,14 @@ std::uint32_t Engine::microphones(std::size_t processor) const {
       subset.empty() ? static_cast<std::size_t>(taps_[tap_of(processor)].array.geometry.channels()) : subset.size());
 }
 
+std::vector<int> Engine::of_processor(std::size_t processor, std::vector<int> channels) const {
+  const std::vector<int>& subset = results_.at(processor).subset;
+  std::erase_if(channels, [&](int channel) {
+    return !subset.empty() && std::find(subset.begin(), subset.end(), channel) == subset.end();
+  });
+  return channels;
+}
+
 float Engine::missing_information(std::size_t processor, std::size_t window) const {
   if (results_.at(processor).images == nullptr) {
     return 0.0F;

@@ -168,8 +168,10 @@ class Engine {
   [[nodiscard]] bool reaches(std::size_t processor, std::uint64_t first_sample) const;
   /// Microphones that its products of such a window are made of: neither masked nor not finite.
   [[nodiscard]] std::uint32_t valid_microphones(std::size_t processor, std::size_t window) const;
-  /// That the processor could use, were all valid.
+  /// Number of microphones that the processor could use, were all valid.
   [[nodiscard]] std::uint32_t microphones(std::size_t processor) const;
+  /// Microphones among `channels` that the processor could use, were they valid.
+  [[nodiscard]] std::vector<int> of_processor(std::size_t processor, std::vector<int> channels) const;
   /// Share of the information of such a window's images that the others take with them, the largest over all
   /// frequencies (MissingInformation); 0 of a processor that makes none.
   [[nodiscard]] float missing_information(std::size_t processor, std::size_t window) const;
@@ -435,10 +437,10 @@ ImagesHeader images_header(const Engine& engine);
 /// radiation circle, microphones too far apart for a frequency, a predictor's order cut to the line's length.
 std::vector<std::string> plan_warnings(const Engine& engine);
 
-/// Of the array's microphones, as the masks in effect have them.
+/// Use of the array's microphones under the masks in effect.
 MicrophoneUse microphone_use(const Engine& engine);
 
-/// What is good to know of its processors, one text each, such as their microphones, and where places of a file lie.
+/// Notes on the engine's processors, one text each: the microphones that one of them uses, where places of a file lie.
 std::vector<std::string> plan_notes(const Engine& engine);
 
 }  // namespace nearfield

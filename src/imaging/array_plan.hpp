@@ -19,8 +19,8 @@ struct ArrayPlan {
   std::vector<int> dead_channels;          ///< row * columns + column
   std::vector<std::complex<float>> gains;  ///< [frequency][row][column]; empty: none
   bool fills_from_all = false;             ///< masked microphones are predicted from all others, as sonah needs them
-  /// What images are made of its spectra, kPressure or, where any of them shows another quantity, kNormalVelocity:
-  /// masks say how much information about it is missing. Nothing: no images.
+  /// The quantity about which masks say how much information is missing: kPressure or, where any image of these spectra
+  /// shows another quantity, kNormalVelocity; nullopt where no images are made of them.
   std::optional<Quantity> imaged = std::nullopt;
 
   /// Acoustic wavenumber of a frequency, rad/m.

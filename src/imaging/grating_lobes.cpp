@@ -136,9 +136,24 @@ LobePlace uphill(const PlanarPattern& pattern, LobePlace at, LobePlace step) {
   return at;
 }
 
+/// How far a search may go that takes kMostSamples at most.
+double searched_rad_per_m(const LobePlace& step, double most_rad_per_m) {
+  constexpr double kMostSamples = 1 << 18;
+  const bool has_x = std::isfinite(step.x);
+  const bool has_y = std::isfinite(step.y);
+  if (!has_x && !has_y) {
+    return most_rad_per_m;
+  }
+  const double within = has_x && has_y ? std::sqrt(kMostSamples / 2.0 * step.x * step.y)
+                        : has_x        ? kMostSamples / 2.0 * step.x
+                                       : kMostSamples * step.y;
+  return std::min(most_rad_per_m, within);
+}
+
 /// By symmetry q.y from 0 on.
-double least_lobe_rad_per_m(const PlanarPattern& pattern, double most_rad_per_m) {
+double least_lobe_rad_per_m(const PlanarPattern& pattern, double asked_rad_per_m) {
   const LobePlace step = pattern.step();
+  const double most_rad_per_m = searched_rad_per_m(step, asked_rad_per_m);
   const auto steps_of = [&](double one) {
     return std::isfinite(one) ? static_cast<std::size_t>(std::ceil(most_rad_per_m / one)) : std::size_t{0};
   };

@@ -27,7 +27,8 @@ constexpr std::size_t kMostNodes = 3;
 constexpr std::size_t kKeptArrays = 2;
 using ClassMatrices = std::array<Eigen::MatrixXd, kParities>;
 
-/// Of a block of microphones at one frequency: what no mask changes, of parity classes over half the rows and columns.
+/// Matrices of a block of microphones at one frequency that no mask changes, by parity classes over half the rows and
+/// columns.
 struct BlockInformation {
   ClassMatrices inverses;  ///< W = (C + n)^-1
   ClassMatrices images;    ///< W B^H B W
@@ -161,7 +162,7 @@ double lost_of(const BlockInformation& block, const ArrayGeometry& geometry, con
   return at_missing(block.inverses).llt().solve(at_missing(block.images)).trace();
 }
 
-/// Of each block that lacks some, its missing microphones, counted in the block.
+/// Missing microphones of each block that lacks some, as indices within the block.
 std::vector<std::vector<Index>> missing_of_blocks(const ArrayGeometry& geometry,
                                                   std::span<const std::int32_t> missing) {
   const CutAxis rows(geometry.rows);

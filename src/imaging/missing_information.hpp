@@ -24,7 +24,8 @@ struct MissingInformation {
   [[nodiscard]] double at(std::size_t frequency) const;
 };
 
-/// Of these channels, ascending, and of an image of the plan's `imaged`; else empty. A grid's is that of blocks of at
+/// The share of the information about the plan's `imaged` that the channels `missing`, ascending, take with them; empty
+/// where the plan has no images. A grid's is that of blocks of at
 /// most 32 x 32 microphones, each by itself, and at most three frequencies are computed, the others being linear
 /// between them. Microphones on no regular grid have equal parts. What no mask changes is kept from call to call. Any
 /// thread: milliseconds for some tens of microphones, and about a second for the first mask of 32 x 32 microphones.

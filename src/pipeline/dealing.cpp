@@ -281,8 +281,9 @@ void deal_out(std::vector<ReplayPart>& parts, const DealtFrames& frames, const D
     }
     std::exception_ptr error;
     try {
-      replay.compute(begin, std::min(begin + sizes.block_hops, frames.end), pieces,
-                     [&] { return dealing.is_stopped(); });
+      const std::uint64_t end = std::min(begin + sizes.block_hops, frames.end);
+      replay.compute(
+          begin, end, pieces, [&] { return dealing.is_stopped(); }, end == frames.end);
     } catch (...) {
       error = std::current_exception();
     }

@@ -74,7 +74,7 @@ std::vector<FramesOfProcessor> begin(const Outputs& outputs, const Engine& engin
                                    .frames = frames,
                                    .time_zero_ns = input.start_time_ns,
                                    .microphones = engine.microphones(p),
-                                   .masked = microphone_use(engine).masked});
+                                   .masked = engine.of_processor(p, microphone_use(engine).masked)});
       }
     }
   }
@@ -328,6 +328,7 @@ ReplayResult replay_range(std::vector<ReplayPart>& parts, const FrameRange& rang
         watch.masks() ? std::max<std::uint64_t>(watch.interval_samples() / hop, 1) : PartReplay::kAnyBatch;
     PartReplay(first, masks, within).compute(range.first, *range.end, sink, options.stop, true);
   }
+  result.microphones.masked = engine.of_processor(0, std::move(result.microphones.masked));
   if (result.frames < result.frames_asked) {
     return result;
   }

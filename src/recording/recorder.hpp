@@ -1,6 +1,5 @@
 #pragma once
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -219,8 +218,8 @@ class Recorder : public BitsTap, public Output {
   bool is_quiet_ = false;            ///< has been for long enough: the next frame above the level is a rise
 
   mutable InheritingMutex mutex_;  ///< guards what follows up to the writer's own
-  std::condition_variable_any posted_;
-  std::condition_variable_any executed_;
+  InheritingCondition posted_;
+  InheritingCondition executed_;
   std::deque<Request> requests_;
   std::uint64_t posted_count_ = 0;
   std::uint64_t executed_count_ = 0;

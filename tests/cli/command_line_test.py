@@ -123,6 +123,16 @@ class WithoutDaemon(unittest.TestCase):
                 self.assertEqual(result.returncode, 74, result.stderr)
                 self.assertIn(f"{words[0].removesuffix('-bench')}: error: standard output: can't write", result.stderr)
 
+    def test_a_reader_that_has_ended_hides_no_failure(self):
+        for words, code in ((["--check"], 0), (["--check", "--set", "holography.standoff_m=0"], 78), (["--version"], 0)):
+            reader, writer = os.pipe()
+            os.close(reader)
+            result = subprocess.run([BINARIES / "nearfieldd", *words], stdout=writer, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S,
+                                    restore_signals=False, env={**os.environ, "NEARFIELD_RUNTIME_DIR": str(self.path)})
+            os.close(writer)
+            self.assertEqual(result.returncode, code, (words, result.stderr))
+            self.assertNotIn("standard output", result.stderr)
+
     def test_a_name_with_control_characters_is_shown_escaped(self):
         name = self.path / "\x1b[31mred\nnearfield: error: forged\x7f\u009b2J\t.h5"
         for text in (None, "no HDF5"):

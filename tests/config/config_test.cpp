@@ -85,11 +85,10 @@ TEST(Config, ReadsEveryKey) {
 
 TEST(Config, MasksWhatIsCertainUnlessToldOtherwise) {
   EXPECT_EQ(load_text("").array.health.mask, HealthMask::kCertain);
-  const std::map<std::string, HealthMask> words = {{"certain", HealthMask::kCertain},
-                                                   {"all", HealthMask::kAll},
-                                                   {"none", HealthMask::kNone},
-                                                   {"true", HealthMask::kCertain},
-                                                   {"false", HealthMask::kNone}};
+  const std::map<std::string, HealthMask> words = {
+      {"certain", HealthMask::kCertain}, {"all", HealthMask::kAll},      {"none", HealthMask::kNone},
+      {"true", HealthMask::kCertain},    {"True", HealthMask::kCertain}, {"TRUE", HealthMask::kCertain},
+      {"false", HealthMask::kNone},      {"False", HealthMask::kNone},   {"FALSE", HealthMask::kNone}};
   for (const auto& [word, mask] : words) {
     EXPECT_EQ(load_text("array: {health: {mask: " + word + "}}\n").array.health.mask, mask) << word;
   }

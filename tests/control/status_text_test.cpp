@@ -88,6 +88,9 @@ TEST(StatusText, NamesMaskedMicrophonesAndThoseThatAreBadWithoutAMask) {
   EXPECT_EQ(
       line_of(R"({"microphones": 64, "masked": 2, "missing_information": 0.04, "masked_channels": [], "bad": []})"),
       "microphones   62 of 64 used; 2 masked (4 % of the information missing)");
+  EXPECT_EQ(
+      line_of(R"({"microphones": 64, "masked": 63, "missing_information": 0.996, "masked_channels": [], "bad": []})"),
+      "microphones   1 of 64 used; 63 masked (100 % of the information missing)");
   EXPECT_EQ(line_of(R"({"masked": 2, "bad": [{"channel": 5, "row": 0, "column": 5, "cause": "dead"}],
                         "masked_channels": [{"channel": 5, "row": 0, "column": 5, "cause": "dead"},
                                             {"channel": 37, "row": 1, "column": 5, "cause": "configuration"}]})"),

@@ -24,9 +24,13 @@ TEST(FileText, IsForTheOwnerAlone) {
 }
 
 TEST(FileText, IsShortAndMovesNoCursor) {
-  EXPECT_EQ(message_for_owner(error_of("\x1b[31m\r\n")), "a.csv:3: expected x, found \" [31m  \"");
+  EXPECT_EQ(message_for_owner(error_of("\x1b[31m\r\n")), R"(a.csv:3: expected x, found "\x1b[31m\x0d\n")");
+  EXPECT_EQ(message_for_owner(error_of("\u009b2J")), R"(a.csv:3: expected x, found "\x9b2J")");
   EXPECT_EQ(message_for_owner(error_of(std::string(61, 'a'))),
-            "a.csv:3: expected x, found \"" + std::string(60, 'a') + "\"");
+            "a.csv:3: expected x, found \"" + std::string(60, 'a') + "...\"");
+  EXPECT_EQ(message_for_owner(error_of(std::string(59, 'a') + "\u00e9")),
+            "a.csv:3: expected x, found \"" + std::string(59, 'a') + "...\"")
+      << "no part of a character";
 }
 
 TEST(FileText, IsHiddenInAProcessWhoseWordsArePassedOn) {

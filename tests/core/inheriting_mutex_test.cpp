@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <condition_variable>
+#include <chrono>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -30,23 +30,37 @@ TEST(InheritingMutex, LetsOneThreadInAtATime) {
   std::thread([&] { EXPECT_FALSE(mutex.try_lock()); }).join();
 }
 
-TEST(InheritingMutex, WorksWithAConditionVariable) {
+TEST(InheritingCondition, WakesWhoWaits) {
   InheritingMutex mutex;
-  std::condition_variable_any changed;
-  bool is_set = false;
-  std::thread setter([&] {
-    {
-      const std::lock_guard lock(mutex);
-      is_set = true;
-    }
+  InheritingCondition changed;
+  int steps = 0;
+  std::thread other([&] {
+    std::unique_lock lock(mutex);
+    steps = 1;
     changed.notify_one();
+    changed.wait(lock, [&] { return steps == 2; });
+    steps = 3;
+    changed.notify_all();
   });
   {
     std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return is_set; });
+    changed.wait(lock, [&] { return steps == 1; });
+    steps = 2;
+    changed.notify_one();
+    changed.wait_for(lock, std::chrono::minutes(1), [&] { return steps == 3; });
+    EXPECT_EQ(steps, 3);
   }
-  setter.join();
-  EXPECT_TRUE(is_set);
+  other.join();
+}
+
+TEST(InheritingCondition, WaitsNoLongerThanItIsTold) {
+  InheritingMutex mutex;
+  InheritingCondition never;
+  std::unique_lock lock(mutex);
+  const auto begun = std::chrono::steady_clock::now();
+  never.wait_for(lock, std::chrono::milliseconds(1100), [] { return false; });
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(1100));
+  EXPECT_FALSE(mutex.try_lock()) << "it is held again";
 }
 
 }  // namespace

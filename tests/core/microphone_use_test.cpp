@@ -26,6 +26,8 @@ TEST(MicrophoneUse, IsSaidInWords) {
             "information missing");
   use.missing_information = 1.0F;
   EXPECT_NE(text_of(use).find(" 100 % of"), std::string::npos);
+  use.missing_information = 1e-7F;
+  EXPECT_NE(text_of(use).find(" less than 0.01 % of"), std::string::npos);
 }
 
 TEST(MicrophoneUse, FewerThanAHalfAreAFlaw) {

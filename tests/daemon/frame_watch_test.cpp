@@ -69,5 +69,20 @@ TEST(FrameWatch, ExcusesItNoLongerThanItsLimit) {
   EXPECT_TRUE(comes([&] { return hangs == 1; }));
 }
 
+// Frames may begin long after their configuration has come, as no bits do before.
+TEST(FrameWatch, CountsTheLimitOfTheFirstFrameFromItsBegin) {
+  std::atomic<std::int64_t> hung_ns{0};
+  FrameWatch watch(20 * kMillisecond, [&](std::int64_t) {
+    hung_ns = monotonic_ns();
+    return false;
+  });
+  watch.expect_first(300 * kMillisecond);
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  const std::int64_t begun_ns = monotonic_ns();
+  watch.begin(begun_ns);
+  EXPECT_TRUE(comes([&] { return hung_ns > 0; }));
+  EXPECT_GE(hung_ns, begun_ns + 300 * kMillisecond);
+}
+
 }  // namespace
 }  // namespace nearfield::daemon

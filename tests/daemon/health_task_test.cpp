@@ -78,6 +78,24 @@ TEST(HealthTask, NamesTheMicrophonesThatTheConfigurationMasks) {
   EXPECT_EQ(status.at("masked_channels").at(1), ninth);
 }
 
+// A mask begins averages anew, so one that is in effect is not put into effect again: here too many are bad, and none
+// of them is masked.
+TEST(HealthTask, LeavesAMaskThatStaysTheSame) {
+  const std::unique_ptr<Epoch> epoch = make_epoch(test::small_settings(), test::small_input(), 1);
+  BackgroundWorker worker("nf-test");
+  std::atomic<int> uses{0};
+  std::atomic<int> reports{0};
+  HealthTask health(worker, {.use = [&](const Masks&, std::uint64_t) { ++uses; },
+                             .report = [&](const health::Change&, std::size_t) { ++reports; },
+                             .too_many = [](std::size_t) {}});
+  health.prepare(*epoch);
+  const std::vector<std::uint32_t> words(512 * test::kSmallWords, 0);
+  look_until(health, *epoch, words, [&] { return reports > 0; });
+  worker.close();
+  EXPECT_GT(reports, 32);
+  EXPECT_EQ(uses, 0);
+}
+
 // What a change of masks throws must not end the watch.
 TEST(HealthTask, WatchesOnAfterAMaskThatFails) {
   const std::unique_ptr<Epoch> epoch = make_epoch(test::small_settings(), test::small_input(), 1);

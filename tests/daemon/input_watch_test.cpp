@@ -177,6 +177,11 @@ TEST(InputWatch, NamesAnotherRateAndTheSettingForIt) {
                           HasSubstr("1000 Hz is taken for one of 976.56 Hz"),
                           HasSubstr("set daemon.source.sample_rate_hz: 48000")));
   EXPECT_NEAR(watch.status().at("measured_rate_hz").get<double>(), 48'000.0, 1.0);
+  // Of a new stream nothing is known yet, so the doubt stays.
+  const std::int64_t later_ns = 60 * kSecondNs;
+  EXPECT_TRUE(watch.look(NewestElement{.stream = 2, .elements = 960, .arrived_ns = later_ns}, later_ns).empty());
+  EXPECT_TRUE(watch.doubts());
+  EXPECT_TRUE(watch.status().at("measured_rate_hz").is_null());
 }
 
 // A channel less: 16 of 15 come.

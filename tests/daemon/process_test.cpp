@@ -230,19 +230,30 @@ TEST_F(NearfielddTest, AHungFrameEndsTheProcess) {
   EXPECT_THAT(log(), HasSubstr("a frame has not ended after 3"));
 }
 
-// A laptop's frame may take long: a daemon that is run by hand says so, names the setting, and goes on; one that
-// systemd watches ends, to be started again.
+// A laptop's frame may take long: a daemon that is run by hand, with the default as the shipped file has it, too, says
+// so, names the setting, and goes on; one that systemd watches ends, to be started again.
 TEST_F(NearfielddTest, ASlowFrameEndsNoDaemonThatIsRunByHand) {
   std::string text = test::file_text(folder_ / "nearfieldd.yaml");
   text.erase(text.find("  deadlines"), text.find("  metrics") - text.find("  deadlines"));
   std::ofstream(folder_ / "nearfieldd.yaml") << text;
-  start_live("", "NEARFIELDD_FAULT=slow:20:21:2500000");
+  start_live("--set daemon.deadlines.frame_ms=1000", "NEARFIELDD_FAULT=slow:20:1000000:2500000");
   wait_until([this] { return log().find("a frame has not ended after") != std::string::npos; });
-  EXPECT_THAT(log(), HasSubstr("daemon.deadlines.frame_ms: 1000"));
+  EXPECT_THAT(log(), HasSubstr("with a daemon.deadlines.frame_ms other than 1000, the default"));
   const json frames = call({{"command", "status"}}).at("frames");
   wait_until([&] { return call({{"command", "status"}}).at("frames") > frames; });
   EXPECT_EQ(stop(), 0);
-  EXPECT_EQ(run("", "WATCHDOG_USEC=60000000 NEARFIELDD_FAULT=slow:20:21:2500000"), 75) << log();
+  EXPECT_EQ(run("", "WATCHDOG_USEC=60000000 NEARFIELDD_FAULT=slow:20:1000000:2500000"), 75) << log();
+}
+
+// The deadline is a live setting: the one that is set now counts.
+TEST_F(NearfielddTest, ADeadlineThatIsSetWhileItRunsEndsTheProcess) {
+  start_live("", "NEARFIELDD_FAULT=slow:5:1000000:500000");
+  try {
+    call({{"command", "set"}, {"settings", {"daemon.deadlines.frame_ms=200"}}});
+  } catch (const Error&) {  // it ends before it answers
+  }
+  EXPECT_EQ(wait(), 75) << log();
+  EXPECT_THAT(log(), HasSubstr("(daemon.deadlines.frame_ms)"));
 }
 
 // A device that is lost under a change of masks is a device error, and no crash.

@@ -77,5 +77,17 @@ TEST(GratingLobes, OfAThousandMicrophonesAreFoundByAFewOfThem) {
             std::numeric_limits<double>::infinity());
 }
 
+// Of an array of 50 m at 10 kHz, the pattern up to 2 k would have 10^8 samples, each of all microphones.
+TEST(GratingLobes, OfLargeArraysAreLookedForWithinABound) {
+  constexpr double kOf10kHz_rad_per_m = 183.0;
+  EXPECT_EQ(alias_wavenumber(geometry_of(test::sunflower(256, 50.0)), kOf10kHz_rad_per_m),
+            std::numeric_limits<double>::infinity());
+  const ArrayGeometry grid{.rows = 32, .columns = 32, .pitch_x_m = 1.5, .pitch_y_m = 1.5};
+  std::vector<MicrophonePosition> positions_m = test::positions_in_order(grid, test::shuffled(1024, 4));
+  positions_m.pop_back();
+  const double expected = std::numbers::pi / 1.5;
+  EXPECT_NEAR(alias_wavenumber(geometry_of(positions_m), kOf10kHz_rad_per_m), expected, 0.01 * expected);
+}
+
 }  // namespace
 }  // namespace nearfield

@@ -268,6 +268,18 @@ TEST(Dealing, RefusesWhatDependsOnAllFramesBefore) {
   EXPECT_EQ(run_of(options, 2).result.frames, kHops + 1);
 }
 
+// Of one block nothing is lost: the last map of all has what its windows up to there say, as on one device.
+TEST(Dealing, HasTheLastMapOfWhatDependsOnAllFramesBefore) {
+  const test::TemporaryFolder folder;
+  ReplayOptions options = options_of(capture_in(folder));
+  options.settings.processors = load_settings("", {"processors.far.kind=beamform", "processors.far.method=clean_sc",
+                                                   "processors.far.grid.kind=angles"})
+                                    .processors;
+  options.is_unbounded_allowed = true;
+  options.block_hops = kHops + 1;
+  expect_same(run_of(options, 2), run_of(options, 1));
+}
+
 // --- sizes -----------------------------------------------------------------------------------------------------------
 
 TEST(DealingSizes, AreLongBesideWhatIsComputedBeforeAndShortBesideMemory) {

@@ -63,6 +63,12 @@ TEST_P(EngineTest, ValidMicrophonesAreThoseThatAProcessorSees) {
   }
   const std::map<std::string, std::uint32_t> expected = {{"surface", 60}, {"all", 60}, {"some", 5}};
   EXPECT_EQ(valid, expected);
+  EXPECT_EQ(microphone_use(*engine).masked, (std::vector<int>{2, 63}));
+  for (std::size_t p = 0; p < engine->processors(); ++p) {
+    const bool is_some = engine->header(p).processor == "some";  // of which microphones() counts no dead one
+    EXPECT_EQ(engine->microphones(p), is_some ? 6U : 64U);
+    EXPECT_EQ(engine->of_processor(p, {0, 2, 33}), is_some ? std::vector<int>{0} : std::vector<int>({0, 2, 33}));
+  }
   engine->use(make_masks(engine->array_plans(), {0, 33}));  // beside the dead ones
   engine->compute_spectra(spectra);
   EXPECT_EQ(engine->valid_microphones(1, 0) + engine->valid_microphones(2, 0), 58U + 4U);

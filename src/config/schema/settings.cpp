@@ -57,10 +57,11 @@ Form<HealthMask> health_mask() {
                           {HealthMask::kAll, "those, too, that do not fit their neighbours"},
                           {HealthMask::kNone, "what is found is only reported"}});
   form.read = [read = std::move(form.read)](YamlMap& map, const std::string& key, const std::filesystem::path& folder) {
-    if (map.is_word(key, "true")) {
+    const auto is_one_of = [&](auto... words) { return (map.is_word(key, words) || ...); };  // as booleans are written
+    if (is_one_of("true", "True", "TRUE")) {
       return std::optional(HealthMask::kCertain);
     }
-    return map.is_word(key, "false") ? std::optional(HealthMask::kNone) : read(map, key, folder);
+    return is_one_of("false", "False", "FALSE") ? std::optional(HealthMask::kNone) : read(map, key, folder);
   };
   return form;
 }

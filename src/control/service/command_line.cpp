@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -141,7 +142,7 @@ void add_verbosity_to_all(CLI::App& app) {
   }
 }
 
-/// What is shown of an option that takes one value each time that it is given has no "...", which means several values.
+/// Help without "...", which means several values, behind an option that takes one value each time that it is given.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_option_opts(const CLI::Option* option) const override {
@@ -168,26 +169,33 @@ std::string text_of_error(const Error& error) {
   return printable(message_for_owner(error), has_lines ? LineEnds::kKept : LineEnds::kEscaped);
 }
 
-bool is_stdout_whole() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
-
 /// True where standard output is a pipe that nobody reads any more, as of `nearfield demo | head -n 1`.
 bool has_reader_ended() {
   pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
   return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
 }
 
-int report_stdout() {
-  if (has_reader_ended()) {
-    return static_cast<int>(ExitCode::kOk);
+/// errno of what could not be written to standard output; 0 where all was.
+int flush_stdout() {
+  if (std::fflush(stdout) != 0) {
+    return errno;
+  }
+  return std::ferror(stdout) == 0 ? 0 : has_reader_ended() ? EPIPE : EIO;
+}
+
+/// The exit code of a program that ended with `code` and whose output met `error`.
+int report_stdout(int error, int code) {
+  if (error == EPIPE) {
+    return code;
   }
   spdlog::error("standard output: can't write");
-  return static_cast<int>(ExitCode::kIo);
+  return code != static_cast<int>(ExitCode::kOk) ? code : static_cast<int>(ExitCode::kIo);
 }
 
 /// The system's own errors: names of files that it refuses, threads and descriptors that it does not give.
 int report_system_error(const std::system_error& error) {
   if (std::ferror(stdout) != 0) {  // fmt throws what it could not write
-    return report_stdout();
+    return report_stdout(error.code().value(), static_cast<int>(ExitCode::kOk));
   }
   if (error.code() == std::errc::resource_unavailable_try_again) {
     spdlog::error(
@@ -261,8 +269,8 @@ int run_program(const std::function<int()>& program, const std::string& name) {
   const auto begun = std::chrono::steady_clock::now();
   try {
     const int code = program();
-    if (!is_stdout_whole()) {
-      return report_stdout();
+    if (const int error = flush_stdout(); error != 0) {
+      return report_stdout(error, code);
     }
     spdlog::debug("done in {:.3f} s", std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
     return code;

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/percent.hpp"
+
 namespace nearfield::control {
 namespace {
 
@@ -73,7 +75,7 @@ std::string counts(const json& named) {
   return result;
 }
 
-/// What comes as the settings have it, the rate that was measured, and what is in doubt.
+/// The input as the settings give it, the measured rate, and the doubts.
 void add_input(std::string& out, const json& input) {
   if (!input.is_object()) {
     return;
@@ -170,7 +172,7 @@ void add_microphones(std::string& out, const json& microphones) {
   line += fmt::format("{} masked", number(count));
   if (const json missing = part(microphones, "missing_information");
       missing.is_number() && missing.get<double>() > 0.0) {
-    line += fmt::format(" ({:.2g} % of the information missing)", 100.0 * missing.get<double>());
+    line += fmt::format(" ({} of the information missing)", text_of_percent(missing.get<double>()));
   }
   const json masked = part(microphones, "masked_channels");
   if (masked.is_array() && !masked.empty()) {

@@ -2,13 +2,17 @@
 #include <pthread.h>
 
 #include <cerrno>
+#include <chrono>
+#include <ctime>
+#include <mutex>
 #include <system_error>
 
 namespace nearfield {
 
 /// A mutex that a real-time thread may share with ordinary threads: who holds it runs with the priority of the thread
 /// that waits for it (PTHREAD_PRIO_INHERIT), so that no third thread makes that wait longer. What runs while it is held
-/// must be short. For std::lock_guard, std::unique_lock and std::condition_variable_any.
+/// must be short. For std::lock_guard, std::unique_lock and InheritingCondition; std::condition_variable_any has a
+/// plain mutex inside, which its notify_one() locks.
 class InheritingMutex {
  public:
   InheritingMutex() {
@@ -26,7 +30,6 @@ class InheritingMutex {
   void lock() { require(pthread_mutex_lock(&mutex_)); }
   bool try_lock() { return pthread_mutex_trylock(&mutex_) == 0; }
   void unlock() { pthread_mutex_unlock(&mutex_); }
-  /// For tests.
   [[nodiscard]] pthread_mutex_t* native_handle() { return &mutex_; }
 
  private:
@@ -36,6 +39,38 @@ class InheritingMutex {
     }
   }
   pthread_mutex_t mutex_{};
+};
+
+/// A condition variable that threads wait for with an InheritingMutex. A real-time thread that notifies does so while
+/// it holds that mutex: then no thread without its priority is inside the condition variable.
+class InheritingCondition {
+ public:
+  InheritingCondition() = default;
+  ~InheritingCondition() { pthread_cond_destroy(&condition_); }
+  InheritingCondition(const InheritingCondition&) = delete;
+  InheritingCondition& operator=(const InheritingCondition&) = delete;
+
+  void notify_one() { pthread_cond_signal(&condition_); }
+  void notify_all() { pthread_cond_broadcast(&condition_); }
+  template <class Holds>
+  void wait(std::unique_lock<InheritingMutex>& lock, const Holds& holds) {
+    while (!holds()) {
+      pthread_cond_wait(&condition_, lock.mutex()->native_handle());
+    }
+  }
+  /// Waits no longer than `most`.
+  template <class Holds>
+  void wait_for(std::unique_lock<InheritingMutex>& lock, std::chrono::nanoseconds most, const Holds& holds) {
+    const auto until = std::chrono::steady_clock::now().time_since_epoch() + most;
+    const auto whole = std::chrono::floor<std::chrono::seconds>(until);
+    const timespec end{.tv_sec = whole.count(), .tv_nsec = std::chrono::nanoseconds(until - whole).count()};
+    while (!holds() &&
+           pthread_cond_clockwait(&condition_, lock.mutex()->native_handle(), CLOCK_MONOTONIC, &end) != ETIMEDOUT) {
+    }
+  }
+
+ private:
+  pthread_cond_t condition_ = PTHREAD_COND_INITIALIZER;
 };
 
 }  // namespace nearfield

@@ -35,10 +35,8 @@ std::size_t BackgroundWorker::add(Task task) {
 }
 
 void BackgroundWorker::run(std::size_t task) {
-  {
-    const std::lock_guard lock(mutex_);
-    is_due_.at(task) = true;
-  }
+  const std::lock_guard lock(mutex_);
+  is_due_.at(task) = true;
   due_.notify_one();
 }
 

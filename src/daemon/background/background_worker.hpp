@@ -1,5 +1,4 @@
 #pragma once
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <mutex>
@@ -45,7 +44,7 @@ class BackgroundWorker {
   void run_task(const Task& task) const;
   const std::string name_;
   mutable InheritingMutex mutex_;  ///< the engine's thread takes it, in run()
-  std::condition_variable_any due_;
+  InheritingCondition due_;
   std::vector<Task> tasks_;
   std::vector<bool> is_due_;  ///< [task]
   bool is_closed_ = false;

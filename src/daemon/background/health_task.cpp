@@ -27,6 +27,18 @@ nlohmann::json entry_of(int channel, const ArrayGeometry& geometry, const std::s
           {"cause", cause}};
 }
 
+/// Unlocks a mutex as long as this lives.
+class Unlocked {
+ public:
+  explicit Unlocked(std::unique_lock<std::mutex>& lock) : lock_(lock) { lock_.unlock(); }
+  ~Unlocked() { lock_.lock(); }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  std::unique_lock<std::mutex>& lock_;
+};
+
 }  // namespace
 
 HealthTask::HealthTask(BackgroundWorker& worker, Hooks hooks)
@@ -41,6 +53,7 @@ void HealthTask::prepare(Epoch& epoch) {
   epoch_ = epoch.number;
   missing_information_ = microphone_use(*epoch.engine).missing_information;
   slot_.is_full = false;
+  masked_.clear();
   interval_samples_ = 0;
   counter_.reset();
   if (!plan) {
@@ -61,9 +74,9 @@ void HealthTask::prepare(Epoch& epoch) {
   spectra_values_ = plan->frequencies_hz.size() * static_cast<std::size_t>(plan->geometry.channels());
   interval_samples_ = watch_interval_samples(settings, epoch.plan.sample_rate_hz);
   count_bad();
-  const std::vector<int> masked = maskable(monitor_->to_mask(mask_), plan->geometry);
-  if (!masked.empty()) {
-    epoch.engine->use(make_masks(array_plans_, masked));
+  masked_ = maskable(monitor_->to_mask(mask_), plan->geometry);
+  if (!masked_.empty()) {
+    epoch.engine->use(make_masks(array_plans_, masked_));
     missing_information_ = microphone_use(*epoch.engine).missing_information;
   }
 }
@@ -121,29 +134,33 @@ std::vector<int> HealthTask::count_bad() {
   return bad;
 }
 
-/// Passes the changes to the hooks and masks the microphones that are bad now. The mutex is not held while hooks run.
+/// Passes the changes to the hooks, and masks the microphones that are to be masked now where these are others than
+/// before: a mask begins averages anew. The mutex is not held while hooks run.
 void HealthTask::apply(std::unique_lock<std::mutex>& lock) {
   const std::vector<health::Change> changes = monitor_->changes();
   const std::vector<int> bad = count_bad();
   const std::vector<ArrayPlan> plans = array_plans_;
   const std::uint64_t epoch = epoch_;
-  const bool masks = mask_ != HealthMask::kNone;
   const std::vector<int> wanted = monitor_->to_mask(mask_);
-  lock.unlock();
-  for (const health::Change& change : changes) {
-    hooks_.report(change, bad.size());
-  }
-  if (wanted.size() > most_maskable(plans.front().geometry)) {
-    hooks_.too_many(wanted.size());
-  }
+  const std::vector<int> masked = maskable(wanted, plans.front().geometry);
+  const bool is_other = masked != masked_;
   float missing_information = 0.0F;
-  if (masks) {
-    const Masks made = make_masks(plans, maskable(wanted, plans.front().geometry));
-    missing_information = made.front().missing.largest();
-    hooks_.use(made, epoch);
+  {
+    const Unlocked unlocked(lock);
+    for (const health::Change& change : changes) {
+      hooks_.report(change, bad.size());
+    }
+    if (wanted.size() > most_maskable(plans.front().geometry)) {
+      hooks_.too_many(wanted.size());
+    }
+    if (is_other) {
+      const Masks made = make_masks(plans, masked);
+      missing_information = made.front().missing.largest();
+      hooks_.use(made, epoch);
+    }
   }
-  lock.lock();
-  if (masks && epoch == epoch_) {
+  if (is_other && epoch == epoch_) {
+    masked_ = masked;
     missing_information_ = missing_information;
   }
 }

@@ -69,6 +69,7 @@ class HealthTask {
   health::BitStatistics bits_;
   std::vector<ArrayPlan> array_plans_ = std::vector<ArrayPlan>(1);
   HealthMask mask_ = HealthMask::kNone;
+  std::vector<int> masked_;           ///< that were found, and are masked in this epoch; ascending
   float missing_information_ = 0.0F;  ///< of the masks that were made last
   std::array<std::atomic<std::size_t>, health::kConditions> bad_counts_{};
   std::atomic<bool> has_restarted_{false};

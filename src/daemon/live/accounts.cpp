@@ -30,7 +30,8 @@ std::vector<Loss> losses(const SourceCounters& source, const Publisher::Counts& 
           {"packets_kind", packets.fault(PacketFault::kKind),
            ": packets of the other payload than daemon.source.payload says"},
           {"packets_words", packets.fault(PacketFault::kWords),
-           ": packets of other words a sample than the array has channels, or its layout words a bit-time"},
+           ": packets whose words per sample differ from the array's channels (bits: from the layout's words per "
+           "bit-time)"},
           {"packets_other_stream", packets.other_stream},
           {"packets_implausible", packets.implausible},
           {"packets_not_allowed", packets.not_allowed},

@@ -37,8 +37,6 @@ FrameWatch::Planning::~Planning() { watch_->planning_until_ns_ = 0; }
 
 bool FrameWatch::is_planning() const noexcept { return monotonic_ns() < planning_until_ns_; }
 
-void FrameWatch::expect_first(std::int64_t limit_ns) noexcept { first_until_ns_ = monotonic_ns() + limit_ns; }
-
 void FrameWatch::run() {
   std::int64_t looked_ns = monotonic_ns();
   std::int64_t frame_ns = 0;    // begin of the frame that was seen last
@@ -53,7 +51,7 @@ void FrameWatch::run() {
       is_reported = false;
     }
     const bool plans = now_ns < planning_until_ns_.load(std::memory_order_relaxed) ||
-                       now_ns < first_until_ns_.load(std::memory_order_relaxed);
+                       now_ns - begun_ns < first_limit_ns_.load(std::memory_order_relaxed);
     const std::int64_t excused_from_ns = std::max(begun_ns, looked_ns + (plans ? 0 : kLatestLookNs));
     excused_ns += std::max<std::int64_t>(0, now_ns - excused_from_ns);
     const std::int64_t age_ns = begun_ns == 0 ? 0 : now_ns - begun_ns - excused_ns;

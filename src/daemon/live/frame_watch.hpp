@@ -12,7 +12,7 @@ namespace nearfield::daemon {
 /// or computes the first frame of one: drivers load and compile kernels then.
 class FrameWatch {
  public:
-  /// What is called on the watch's thread when a frame is too old, with its age; false ends the watch, true goes on
+  /// The watch's thread calls it, with a frame's age, when the frame is too old; false ends the watch, true goes on
   /// with the next frame.
   using OnHang = std::function<bool(std::int64_t age_ns)>;
 
@@ -40,10 +40,10 @@ class FrameWatch {
   /// The frame is out.
   void out() noexcept {
     end();
-    first_until_ns_.store(0, std::memory_order_relaxed);
+    first_limit_ns_.store(0, std::memory_order_relaxed);
   }
-  /// The frame that begins next is the first of a configuration.
-  void expect_first(std::int64_t limit_ns) noexcept;
+  /// The frame that begins next is the first of a configuration: for so long from its begin it does not grow older.
+  void expect_first(std::int64_t limit_ns) noexcept { first_limit_ns_.store(limit_ns, std::memory_order_relaxed); }
   [[nodiscard]] bool is_planning() const noexcept;
   void set_deadline(std::int64_t deadline_ns) noexcept { deadline_ns_.store(deadline_ns, std::memory_order_relaxed); }
 
@@ -54,7 +54,7 @@ class FrameWatch {
   std::atomic<std::int64_t> deadline_ns_;
   std::atomic<std::int64_t> begun_ns_{0};           ///< 0: no frame is under way
   std::atomic<std::int64_t> planning_until_ns_{0};  ///< in the past: nothing is planned
-  std::atomic<std::int64_t> first_until_ns_{0};     ///< in the past: the frame is not the first of a configuration
+  std::atomic<std::int64_t> first_limit_ns_{0};     ///< 0: the frame is not the first of a configuration
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };

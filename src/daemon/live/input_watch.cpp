@@ -65,6 +65,10 @@ std::vector<InputWatch::Line> InputWatch::look(const std::optional<NewestElement
   std::vector<Line> lines;
   if (has_rate_ && newest) {
     rate_.add(newest->stream, newest->elements, newest->arrived_ns);
+    {
+      const std::lock_guard lock(mutex_);
+      measured_hz_ = rate_.measured_hz();
+    }
     judge(Doubt::kRate, doubt_of_rate(), lines);
   }
   const ValueCounts::Counts counts = values_.counts();
@@ -83,16 +87,14 @@ std::vector<InputWatch::Line> InputWatch::look(const std::optional<NewestElement
   return lines;
 }
 
-/// Nothing: what came does not say, and it stays as it was.
+/// Adds a line where the doubt has begun or ended. `found` is empty where there is no doubt, and nullopt where the
+/// input cannot tell: then the doubt stays as it was.
 void InputWatch::judge(Doubt doubt, std::optional<std::string> found, std::vector<Line>& lines) {
   if (!found) {
     return;
   }
   std::string& text = *found;
   const std::lock_guard lock(mutex_);
-  if (doubt == Doubt::kRate) {
-    measured_hz_ = rate_.measured_hz();
-  }
   std::string& before = in_doubt_[static_cast<std::size_t>(doubt)];
   if (text.empty() != before.empty()) {
     lines.push_back({.is_doubt = !text.empty(), .text = text.empty() ? "no longer: " + before : text});
@@ -102,7 +104,10 @@ void InputWatch::judge(Doubt doubt, std::optional<std::string> found, std::vecto
                 std::memory_order_relaxed);
 }
 
-std::string InputWatch::doubt_of_rate() const {
+std::optional<std::string> InputWatch::doubt_of_rate() const {
+  if (!rate_.measured_hz()) {
+    return std::nullopt;
+  }
   if (!rate_.differs()) {
     return "";
   }

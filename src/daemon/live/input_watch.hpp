@@ -26,10 +26,10 @@ class InputWatch {
   /// True while something is in doubt; any thread.
   [[nodiscard]] bool doubts() const noexcept { return doubts_.load(std::memory_order_relaxed); }
 
-  /// What the input is, in a line.
+  /// The input's rate, and channels where they are known, in a line.
   [[nodiscard]] const std::string& text() const { return text_; }
-  /// Looks at the newest element and at the values so far. The lines of what is in doubt since, and of what is no
-  /// longer. One thread.
+  /// Judges the newest element and the values so far. Returns a line for each doubt that has begun or ended since the
+  /// last call. One thread.
   struct Line {
     bool is_doubt = true;
     std::string text;
@@ -42,7 +42,7 @@ class InputWatch {
   enum class Doubt { kRate, kNumbers, kSilence, kUnit };
   static constexpr std::size_t kDoubts = 4;
   void judge(Doubt doubt, std::optional<std::string> found, std::vector<Line>& lines);
-  [[nodiscard]] std::string doubt_of_rate() const;
+  [[nodiscard]] std::optional<std::string> doubt_of_rate() const;
   [[nodiscard]] static std::string doubt_of_numbers(const ValueCounts::Counts& counts);
   [[nodiscard]] static std::optional<std::string> doubt_of_unit(const ValueCounts::Counts& counts);
 

@@ -7,8 +7,8 @@
 
 namespace nearfield::daemon {
 
-/// What the engine's thread has to say for the log: added there without a lock, taken by one other thread. Hops are
-/// summed from one take() to the next; of streams that begin in between, the last one counts.
+/// Events of the stream for the log: the engine's thread adds them without a lock, and one other thread takes them.
+/// Hops are summed from one take() to the next; of streams that begin in between, the last one counts.
 class StreamNews {
  public:
   struct News {

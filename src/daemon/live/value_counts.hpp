@@ -6,7 +6,8 @@
 
 namespace nearfield::daemon {
 
-/// What the values of live samples are like: of some of each piece, counted on the engine's thread, read on any.
+/// Counts of live samples by kind of number (zero, tiny, whole, not finite, ...), over some values of each piece. The
+/// engine's thread counts; any thread reads.
 class ValueCounts {
  public:
   /// Steps of integers: whole numbers, and full scale as a fraction of 16, 24 and 32 bits.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/finite.hpp"
 #include "pipeline/calibration/calibrate.hpp"
 #include "pipeline/recording.hpp"
 
@@ -34,8 +35,6 @@ struct CalibrationFrames {
 /// Without an earlier calibration, and of all microphones. Throws DataError when there are fewer than four windows, or
 /// the recordings are of unlike arrays.
 CalibrationFrames read_calibration_frames(const CalibrateOptions& options);
-
-inline bool is_finite(std::complex<double> value) { return std::isfinite(value.real()) && std::isfinite(value.imag()); }
 
 /// A sentence for each microphone with finite values in some windows alone.
 std::vector<std::string> remarks_on_left_out(const std::vector<std::size_t>& left_out, std::size_t frames);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <numeric>
 
+#include "core/finite.hpp"
 #include "core/system/host.hpp"
 #include "files/cross_spectra_file.hpp"
 #include "nearfield/error.hpp"
@@ -52,8 +53,6 @@ void require_memory_for(std::size_t frequencies, std::size_t channels, double mo
   }
 }
 
-bool is_number(std::complex<float> value) { return std::isfinite(value.real()) && std::isfinite(value.imag()); }
-
 /// Applies gains and masks to a window's spectra, and notes which microphones had a value. `order` is the frequencies'.
 class Corrections {
  public:
@@ -75,9 +74,9 @@ class Corrections {
       for (std::size_t i = 0; i < channels_; ++i) {
         const std::size_t from = order_[f] * channels_ + i;
         const std::complex<float> value = gains_.empty() ? spectra[from] : gains_[from] * spectra[from];
-        const bool is_good = !is_masked_[i] && is_number(value);
+        const bool is_good = !is_masked_[i] && is_finite(value);
         // Without a gain a microphone is silent there; without a value it has no part in this window.
-        const bool is_silent = is_masked_[i] || (!gains_.empty() && !is_number(gains_[from]));
+        const bool is_silent = is_masked_[i] || (!gains_.empty() && !is_finite(gains_[from]));
         corrected[f * channels_ + i] = is_silent ? 0.0F : value;
         has_values_[i] = has_values_[i] || is_good;
         lacks_values_[i] = lacks_values_[i] || !is_good;
@@ -121,55 +120,49 @@ CrossSpectraSums::CrossSpectraSums(std::size_t frequencies, std::size_t channels
       real_(frequencies * kBlock * channels),
       imaginary_(frequencies * kBlock * channels),
       sum_real_(frequencies * (channels * (channels + 1) / 2)),
-      sum_imaginary_(sum_real_.size()) {}
+      sum_imaginary_(sum_real_.size()),
+      lacking_(channels * (channels + 1) / 2) {}
 
 double CrossSpectraSums::bytes(std::size_t frequencies, std::size_t channels) {
   const auto m = static_cast<double>(channels);
   return static_cast<double>(frequencies) * (m * (m + 1) / 2 + kBlock * m) * 2 * sizeof(double);
 }
 
-void CrossSpectraSums::note_absent(std::size_t channel) {
-  absent_[channel].insert(snapshots_);
-  for (std::size_t f = 0; f < frequencies_; ++f) {
-    real_[(f * kBlock + waiting_) * channels_ + channel] = 0.0;
-    imaginary_[(f * kBlock + waiting_) * channels_ + channel] = 0.0;
+/// Of the snapshot that was added last.
+void CrossSpectraSums::leave_out(const std::vector<bool>& is_absent) {
+  std::size_t at = 0;
+  for (std::size_t m = 0; m < channels_; ++m) {
+    for (std::size_t f = 0; is_absent[m] && f < frequencies_; ++f) {
+      real_[(f * kBlock + waiting_) * channels_ + m] = 0.0;
+      imaginary_[(f * kBlock + waiting_) * channels_ + m] = 0.0;
+    }
+    for (std::size_t n = m; n < channels_; ++n, ++at) {
+      lacking_[at] += is_absent[m] || is_absent[n] ? 1U : 0U;
+    }
   }
 }
 
 void CrossSpectraSums::add(std::span<const std::complex<float>> spectra) {
-  std::vector<std::size_t> absent;
+  std::vector<bool> is_absent(channels_, false);
+  bool is_whole = true;
   for (std::size_t f = 0; f < frequencies_; ++f) {
     for (std::size_t i = 0; i < channels_; ++i) {
       const std::complex<float> value = spectra[f * channels_ + i];
-      if (!is_number(value)) {
-        absent.push_back(i);
+      if (!is_finite(value)) {
+        is_absent[i] = true;
+        is_whole = false;
       }
       real_[(f * kBlock + waiting_) * channels_ + i] = static_cast<double>(value.real());
       imaginary_[(f * kBlock + waiting_) * channels_ + i] = static_cast<double>(value.imag());
     }
   }
-  for (const std::size_t channel : absent) {
-    note_absent(channel);
+  if (!is_whole) {
+    leave_out(is_absent);
   }
   ++snapshots_;
   if (++waiting_ == kBlock) {
     flush();
   }
-}
-
-std::uint64_t CrossSpectraSums::common_snapshots(std::size_t m, std::size_t n) const {
-  static const std::set<std::uint64_t> kNone;
-  const auto lacking = [&](std::size_t channel) -> const std::set<std::uint64_t>& {
-    const auto found = absent_.find(channel);
-    return found == absent_.end() ? kNone : found->second;
-  };
-  const std::set<std::uint64_t>& of_m = lacking(m);
-  const std::set<std::uint64_t>& of_n = lacking(n);
-  if (of_m.empty() || of_n.empty() || m == n) {
-    return snapshots_ - std::max(of_m.size(), of_n.size());
-  }
-  const auto both = std::count_if(of_m.begin(), of_m.end(), [&](std::uint64_t t) { return of_n.contains(t); });
-  return snapshots_ - (of_m.size() + of_n.size() - static_cast<std::uint64_t>(both));
 }
 
 void CrossSpectraSums::flush() {
@@ -198,11 +191,13 @@ void CrossSpectraSums::flush() {
 std::vector<std::complex<float>> CrossSpectraSums::matrix(std::size_t frequency) {
   flush();
   std::vector<std::complex<float>> matrix(channels_ * channels_);
-  std::size_t at = frequency * (channels_ * (channels_ + 1) / 2);
+  const std::size_t first = frequency * lacking_.size();
+  std::size_t pair = 0;
   for (std::size_t m = 0; m < channels_; ++m) {
-    for (std::size_t n = m; n < channels_; ++n, ++at) {
-      const double scale = 0.5 / static_cast<double>(std::max<std::uint64_t>(common_snapshots(m, n), 1));
-      const std::complex<float> value(std::complex<double>(scale * sum_real_[at], scale * sum_imaginary_[at]));
+    for (std::size_t n = m; n < channels_; ++n, ++pair) {
+      const double scale = 0.5 / static_cast<double>(std::max<std::uint64_t>(snapshots_ - lacking_[pair], 1));
+      const std::complex<double> sum(sum_real_[first + pair], sum_imaginary_[first + pair]);
+      const std::complex<float> value(scale * sum);
       matrix[m * channels_ + n] = value;
       matrix[n * channels_ + m] = std::conj(value);
     }

@@ -5,9 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
-#include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,8 +34,7 @@ class CrossSpectraSums {
   /// Snapshots that are added at once, so that a row of the matrix stays in the first-level caches meanwhile.
   static constexpr std::size_t kBlock = 8;
   void flush();
-  void note_absent(std::size_t channel);
-  [[nodiscard]] std::uint64_t common_snapshots(std::size_t m, std::size_t n) const;
+  void leave_out(const std::vector<bool>& is_absent);
 
   std::size_t frequencies_;
   std::size_t channels_;
@@ -47,7 +44,7 @@ class CrossSpectraSums {
   std::vector<double> imaginary_;
   std::vector<double> sum_real_;  ///< [frequency][row of the upper triangle]
   std::vector<double> sum_imaginary_;
-  std::map<std::size_t, std::set<std::uint64_t>> absent_;  ///< of channels that lack some, the snapshots they lack
+  std::vector<std::uint64_t> lacking_;  ///< [row of the upper triangle], snapshots in which one of the two is absent
 };
 
 struct CrossSpectraOptions {

@@ -40,7 +40,7 @@ constexpr double kLeastPower = 1e-4;
 
 using Spectra = std::vector<std::complex<float>>;  ///< [frequency][channel]
 
-/// What the monitor listens to.
+/// Frequencies, windows and hops at which the monitor gets spectra.
 struct Listening {
   std::vector<double> frequencies_hz;
   int window_samples = kWindowSamples;

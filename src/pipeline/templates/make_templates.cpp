@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "core/finite.hpp"
 #include "engine/calibration_gains.hpp"
 #include "files/array_files_on_disk.hpp"
 #include "nearfield/error.hpp"
@@ -123,7 +124,7 @@ void add_fields(const Settings& settings, const CalibrationFrames& frames, std::
     for (std::vector<Complex>& snapshot : snapshots) {
       for (std::size_t m = 0; !gains.empty() && m < snapshot.size(); ++m) {
         const Complex gain(gains[f * snapshot.size() + m]);
-        snapshot[m] *= std::isfinite(gain.real()) && std::isfinite(gain.imag()) ? gain : 0.0;
+        snapshot[m] *= is_finite(gain) ? gain : 0.0;
       }
     }
     fields.push_back(principal_field(snapshots));
@@ -172,7 +173,7 @@ PrincipalField principal_field_of_whole(std::span<const std::vector<Complex>> sn
   return result;
 }
 
-/// What each snapshot lacks is predicted by the field, and the field found anew, until it stays: expectation
+/// Predicts the missing values of each snapshot by the field, and finds the field anew, until it stays: expectation
 /// maximisation. A microphone with too few values is silent.
 void fill_gaps(std::vector<std::vector<Complex>>& snapshots, const std::vector<std::vector<Complex>>& given) {
   constexpr int kRounds = 40;  // a gap's error falls by its share of the windows in each: to 1e-12 at a half

@@ -9,6 +9,7 @@
 #include <numbers>
 #include <vector>
 
+#include "core/finite.hpp"
 #include "files/spectra_truth.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/image_grid.hpp"
@@ -124,7 +125,7 @@ void turn_to(std::span<const std::complex<float>> reference, std::span<std::comp
   std::complex<double> product = 0.0;
   for (std::size_t i = 0; i < image.size(); ++i) {
     const std::complex<double> term = std::complex<double>(reference[i]) * std::conj(std::complex<double>(image[i]));
-    product += std::isfinite(term.real()) && std::isfinite(term.imag()) ? term : 0.0;
+    product += is_finite(term) ? term : 0.0;
   }
   if (std::abs(product) > 0.0) {
     const std::complex<double> turn = product / std::abs(product);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/colours.hpp"
+#include "core/finite.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/settings.hpp"
 #include "publish/pictures/axis.hpp"
@@ -38,8 +39,6 @@ struct View {
   double floor_db = 0.0;
   double db_per_decade = 20.0;  ///< 10 for powers
 };
-
-bool is_finite(std::complex<float> value) { return std::isfinite(value.real()) && std::isfinite(value.imag()); }
 
 double magnitude_of(std::complex<float> value) { return std::abs(std::complex<double>(value)); }
 

@@ -9,15 +9,10 @@
 
 namespace nearfield {
 
-namespace {
-
-/// Without what rounding leaves of a mean of 0.
 double without_rounding(double length_m) {
   constexpr double kRounding_m = 1e-12;
   return std::abs(length_m) < kRounding_m ? 0.0 : length_m;
 }
-
-}  // namespace
 
 std::string text_of_extent(std::span<const double> xyz_m) {
   constexpr std::array kNames = {"x", "y", "z"};

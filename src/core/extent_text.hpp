@@ -8,4 +8,7 @@ namespace nearfield {
 /// or order of axes shows there.
 std::string text_of_extent(std::span<const double> xyz_m);
 
+/// A length without what rounding leaves of a mean of 0.
+double without_rounding(double length_m);
+
 }  // namespace nearfield

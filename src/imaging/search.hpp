@@ -33,6 +33,18 @@ struct PointSource {
 
 class SonahArrays;
 
+/// A prediction of masked microphones from all others that suits what sources leave, in place of that of the mask; and
+/// the table of the same sources that goes with it. Of one mask: where another one is in effect it is not used.
+struct ResidualFilling {
+  std::vector<std::int32_t> masked;  ///< ascending; empty: the mask's own prediction suits
+  double noise = 0.0;                ///< of a microphone over the prior's power; amplitudes are fitted with it, too
+  std::vector<float> weights;        ///< [masked][row][column], as MicrophoneMask::prior_weights of a frequency
+  std::vector<float> table;          ///< as FoundWaves::table
+  [[nodiscard]] bool is_for(const std::vector<std::int32_t>& channels) const {
+    return !masked.empty() && masked == channels;
+  }
+};
+
 /// The prior of one frequency, and the plane waves and point sources that are fitted together with it.
 struct FoundWaves {
   std::optional<FieldPrior> prior = FieldPrior::kLayer;  ///< none: the imager has one alone
@@ -43,7 +55,8 @@ struct FoundWaves {
   double noise = 0.0;  ///< of a microphone over the prior's power, at which their amplitudes are fitted
   /// Microphones that the fit left out, ascending; masked ones that are not among them count as they are filled.
   std::vector<std::int32_t> left_out = {};
-  std::vector<float> table;  ///< as the imager's kernels read it (source_table.hpp)
+  std::vector<float> table;      ///< as the imager's kernels read it (source_table.hpp)
+  ResidualFilling filling = {};  ///< of sonah
   /// The model of that prior as the kernels of the imager that made the search read it. Null until the prior of this
   /// frequency first changes, and for other imagers.
   std::shared_ptr<const SonahArrays> arrays = {};

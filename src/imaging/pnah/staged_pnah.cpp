@@ -214,6 +214,11 @@ Microphones::Microphones(const ocl::Device& device, const PnahPlan& plan)
   predict_ = program.kernel("microphone_predict");
   predict_by_prior_ = program.kernel("microphone_predict_by_prior");
   fills_from_all_ = plan.fills_from_all;
+  has_others_.resize(plan.frequencies_hz.size());
+  masked_.reserve(channels);
+  if (fills_from_all_) {
+    prior_weights_.reserve(mask_->prior_weights.size());
+  }
   predict_launch_ = {.global_0 = 0, .local_0 = kChannelGroup, .global_1 = plan.holograms()};
   use(make_mask(plan, {}));
 }
@@ -223,8 +228,24 @@ Microphones::~Microphones() = default;
 void Microphones::use(const MicrophoneMask& mask) {
   mask_->write(device_, mask);
   uses_prior_ = fills_from_all_ && !mask.prior_weights.empty();
+  masked_.assign(mask.channels.begin(), mask.channels.end());
+  std::fill(has_others_.begin(), has_others_.end(), false);
+  if (fills_from_all_) {
+    prior_weights_.assign(mask.prior_weights.begin(), mask.prior_weights.end());
+  }
   predict_launch_.global_0 =
       uses_prior_ ? mask.channels.size() * kChannelGroup : ocl::round_up(mask.channels.size(), kChannelGroup);
+}
+
+void Microphones::enqueue_fill(std::size_t frequency, std::span<const float> weights) {
+  if (!uses_prior_ || (weights.empty() && !has_others_[frequency])) {
+    return;
+  }
+  has_others_[frequency] = !weights.empty();
+  const std::size_t count = prior_weights_.size() / has_others_.size();
+  const auto own = std::span<const float>(prior_weights_).subspan(frequency * count, count);
+  device_.enqueue_write<float>(mask_->prior_weights, frequency * count, weights.empty() ? own : weights,
+                               "imaging/microphones");
 }
 
 void Microphones::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "cl/fft.hpp"
@@ -22,6 +23,11 @@ class Microphones {
   Microphones(const Microphones&) = delete;
   Microphones& operator=(const Microphones&) = delete;
   void use(const MicrophoneMask& mask);
+  /// Other predictions from all microphones, [masked][row][column], of one frequency until another mask is used, of a
+  /// plan that fills from all; empty: those of the mask itself. They must stay until the write has been done.
+  void enqueue_fill(std::size_t frequency, std::span<const float> weights);
+  /// Of the mask in use, ascending.
+  [[nodiscard]] const std::vector<std::int32_t>& masked() const { return masked_; }
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status);
   [[nodiscard]] const ComplexBuffer& conditioned() const { return conditioned_; }
 
@@ -38,6 +44,9 @@ class Microphones {
   ocl::Kernel predict_by_prior_;
   bool fills_from_all_ = false;
   bool uses_prior_ = false;  ///< the mask has predictions from all microphones
+  std::vector<std::int32_t> masked_;
+  std::vector<float> prior_weights_;  ///< of the mask in use, where the plan fills from all
+  std::vector<bool> has_others_;      ///< the device has other ones than these, [frequency]
   ocl::Launch launch_;
   ocl::Launch predict_launch_{};  ///< of no items where nothing is masked
 };

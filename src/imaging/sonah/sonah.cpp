@@ -96,7 +96,9 @@ SonahMemory memory_of_sonah(const PnahPlan& plan, const SourceTable& table) {
   const double kept = plan.fills_from_all ? std::min(frequencies * kParities * sizeof(double) * samples * samples,
                                                      static_cast<double>(kKeptInverseBytes))
                                           : 0.0;
-  return {.host = frequencies * (models * model_bytes(plan) + projections + factors) + kept,
+  // Of the mask in use and, with tables of their own, of the findings in use and those that replace them.
+  const double fills = has_waves ? 3.0 * fill + 2.0 * waves : fill;
+  return {.host = frequencies * (models * model_bytes(plan) + projections + factors + fills) + kept,
           .device = frequencies * (projections + factors + waves + fill)};
 }
 
@@ -266,6 +268,21 @@ void Sonah::set_results() { to_images_.set(image_results_, images(), reports(), 
 void Sonah::use(const MicrophoneMask& mask) {
   microphones_.use(mask);
   conditions_ = always_conditions_ || !mask.channels.empty();
+  for (std::size_t f = 0; findings_ != nullptr && f < frequencies_; ++f) {
+    const FoundWaves& found = findings_as<WaveFindings>(findings_).waves[f];
+    if (!found.filling.masked.empty()) {
+      use_sources(f, found);
+    }
+  }
+}
+
+/// Writes the table of a frequency's sources, with the prediction of masked microphones that it goes with: what they
+/// leave of a field of their own is 0 with that one alone.
+void Sonah::use_sources(std::size_t frequency, const FoundWaves& found) {
+  const ResidualFilling& filling = found.filling;
+  const bool suits = filling.is_for(microphones_.masked());
+  device_.enqueue_write(waves_, frequency * table_.size(), std::span(suits ? filling.table : found.table), kSonahStage);
+  microphones_.enqueue_fill(frequency, suits ? std::span(filling.weights) : std::span<const float>());
 }
 
 /// Writes what the device has of a frequency's model; the kernels that read the one before have ended.
@@ -319,10 +336,9 @@ void Sonah::adopt(const std::shared_ptr<const Findings>& findings) {
     if (candidates_ != nullptr && candidates_->size() > 1) {
       use_prior(f, found.at(f));
     }
-    const std::vector<float>& table = found.at(f).table;
     const bool had_sources = before != nullptr && findings_as<WaveFindings>(before).waves[f].has_sources();
     if (had_sources || found[f].has_sources()) {
-      device_.enqueue_write(waves_, f * table_.size(), std::span(table), kSonahStage);
+      use_sources(f, found[f]);
     }
   }
   has_waves_ = std::any_of(found.begin(), found.end(), [](const FoundWaves& of) { return of.has_sources(); });

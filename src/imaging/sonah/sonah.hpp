@@ -41,6 +41,7 @@ class Sonah : public Imager {
   void build(const ocl::Device& device, const PnahPlan& plan, const SonahArrays& arrays);
   void set_results() final;
   void use_prior(std::size_t frequency, const FoundWaves& found);
+  void use_sources(std::size_t frequency, const FoundWaves& found);
 
   std::string description_;
   int modes_ = 0;  ///< of a class, with those that fill the last block

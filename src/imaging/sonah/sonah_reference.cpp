@@ -300,6 +300,7 @@ void Sonah::use(const WaveFindings& findings) {
     }
     frequencies_[f].found = findings.waves[f];
   }
+  fill_.is_made = false;
 }
 
 Eigen::VectorXcd Sonah::at_microphones(std::size_t frequency, const Source& source) const {
@@ -329,14 +330,16 @@ Eigen::VectorXcd Sonah::on_plane(std::size_t frequency, const Source& source, st
 
 SourceShare Sonah::fit_waves(std::size_t frequency, const Eigen::VectorXcd& field) const {
   const Frequency& f = frequencies_[frequency];
+  const bool is_residual = fills_residual(frequency);
+  const std::vector<std::int32_t>& left_out = is_residual ? f.found.filling.masked : f.found.left_out;
+  const double noise = is_residual ? f.found.filling.noise : f.found.noise;
   std::vector<Eigen::Index> fitted;
   for (int channel = 0; channel < plan_.geometry.channels(); ++channel) {
-    if (std::find(f.found.left_out.begin(), f.found.left_out.end(), channel) == f.found.left_out.end()) {
+    if (std::find(left_out.begin(), left_out.end(), channel) == left_out.end()) {
       fitted.push_back(channel);
     }
   }
-  const Eigen::MatrixXd whole =
-      f.modes * (f.powers.array() + f.found.noise).matrix().asDiagonal() * f.modes.transpose();
+  const Eigen::MatrixXd whole = f.modes * (f.powers.array() + noise).matrix().asDiagonal() * f.modes.transpose();
   const Eigen::MatrixXd between = whole(fitted, fitted);
   const Eigen::MatrixXcd of_fitted =
       between.ldlt().solve(Eigen::MatrixXd::Identity(between.rows(), between.cols())).cast<Complex>();
@@ -353,24 +356,30 @@ SourceShare Sonah::fit_waves(std::size_t frequency, const Eigen::VectorXcd& fiel
        }});
 }
 
+bool Sonah::fills_residual(std::size_t frequency) const {
+  const FoundWaves& found = frequencies_[frequency].found;
+  return found.has_sources() && found.filling.is_for(fill_.masked);
+}
+
 void Sonah::make_fill(const std::vector<int>& masked) {
   constexpr double kNoise = 1e-4;
-  if (masked == fill_.masked) {
+  if (fill_.is_made && masked == fill_.masked) {
     return;
   }
-  fill_ = {.masked = masked, .of_frequency = {}};
+  fill_ = {.is_made = true, .masked = masked, .of_frequency = {}};
   std::vector<int> usable;
   for (int channel = 0; channel < plan_.geometry.channels(); ++channel) {
     if (std::find(masked.begin(), masked.end(), channel) == masked.end()) {
       usable.push_back(channel);
     }
   }
-  PnahPlan layer = plan_;
-  layer.holography.prior = FieldPrior::kLayer;
   for (std::size_t f = 0; f < frequencies_.size(); ++f) {
-    const Eigen::MatrixXd covariance = microphone_covariance(layer, f);
+    const bool is_residual = fills_residual(f);
+    PnahPlan plan = plan_;
+    plan.holography.prior = is_residual ? priors_[f] : FieldPrior::kLayer;
+    const Eigen::MatrixXd covariance = microphone_covariance(plan, f);
     Eigen::MatrixXd between = covariance(usable, usable);
-    between.diagonal().array() += kNoise;
+    between.diagonal().array() += is_residual ? frequencies_[f].found.filling.noise : kNoise;
     Eigen::MatrixXd from_all = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(masked.size()), covariance.cols());
     from_all(Eigen::all, usable) = between.ldlt().solve(covariance(usable, masked)).transpose();
     fill_.of_frequency.push_back(from_all);
@@ -413,7 +422,9 @@ PnahImages Sonah::image(std::span<const Complex> spectra, const PnahPlan& masked
   frame.flags = conditioned.flags;
   frame.non_finite_channels = conditioned.non_finite_channels;
   frame.images.resize(planes * frequencies_.size() * pixels);
-  make_fill(masked.fills_from_all ? masked.dead_channels : std::vector<int>());
+  std::vector<int> to_fill = masked.fills_from_all ? masked.dead_channels : std::vector<int>();
+  std::sort(to_fill.begin(), to_fill.end());
+  make_fill(to_fill);
   for (std::size_t f = 0; f < frequencies_.size(); ++f) {
     Frequency& frequency = frequencies_[f];
     const std::vector<Complex>& values = conditioned.fields[f].values;

@@ -32,7 +32,7 @@ class Sonah {
   /// Forgets the noise of all frames.
   void forget();
   /// The priors, and the plane waves and point sources to fit, from the next frame on; of the latter their wavenumbers,
-  /// places, amplitudes and noise alone are used.
+  /// places, amplitudes and noise alone are used, and the noise of what is left at masked microphones.
   void use(const WaveFindings& findings);
 
  private:
@@ -49,11 +49,15 @@ class Sonah {
   static Frequency make_frequency(std::size_t frequency, const PnahPlan& plan);
   /// The step of noise for a frame with these costs, which both memories take in.
   static int noise_of_frame(Frequency& frequency, const std::vector<double>& costs, const FrameHop& hop);
-  /// The layer's predictions of masked microphones from all others, of the mask that was used last.
+  /// Predictions of masked microphones from all others, of the mask that was used last: by the layer, or as sources
+  /// leave it.
   struct PriorFill {
+    bool is_made = false;
     std::vector<int> masked;
     std::vector<Eigen::MatrixXd> of_frequency;  ///< (masked, microphone), 0 for masked ones
   };
+  /// Whether the search's own prediction is of the mask that is used.
+  [[nodiscard]] bool fills_residual(std::size_t frequency) const;
   void make_fill(const std::vector<int>& masked);
   void fill(Eigen::Ref<Eigen::VectorXcd> field, std::size_t frequency) const;
   /// Of amplitude 1, with masked microphones filled. [microphone]

@@ -1,9 +1,13 @@
 #include "imaging/sonah/wave_finder.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 
 #include "imaging/noise_steps.hpp"
+#include "imaging/sonah/prior_fill.hpp"
+#include "imaging/sonah/residual_fill.hpp"
 #include "imaging/sonah/sonah_space.hpp"
 #include "imaging/sources/source_table.hpp"
 
@@ -28,19 +32,22 @@ Eigen::MatrixXcd padded(const Eigen::MatrixXcd& modes, Index samples) {
 }  // namespace
 
 WaveFinder::WaveFinder(const PnahPlan& plan, std::size_t frequency, const SonahModel& model)
-    : plan_(plan), model_(&model), finder_(std::make_unique<SonahSpace>(plan, frequency, model)) {}
+    : plan_(plan),
+      frequency_(frequency),
+      model_(&model),
+      finder_(std::make_unique<SonahSpace>(plan, frequency, model)) {}
 
 FoundWaves WaveFinder::find(std::span<const Complex> field, std::uint64_t number, const MicrophoneMask* mask) {
   finder_.find(field, number, mask);
-  return with_table();
+  return with_table(mask);
 }
 
 FoundWaves WaveFinder::find_from(Sources sources, std::span<const Complex> field, const MicrophoneMask* mask) {
   finder_.find_from(std::move(sources), field, mask);
-  return with_table();
+  return with_table(mask);
 }
 
-FoundWaves WaveFinder::with_table() {
+FoundWaves WaveFinder::with_table(const MicrophoneMask* mask) {
   FoundWaves found = finder_.found();
   const SourceFit& fit = finder_.fit();
   const bool is_any = !sources().empty();
@@ -48,7 +55,49 @@ FoundWaves WaveFinder::with_table() {
       make_source_table(finder_, is_any ? padded(amplitude_factors(fit), model_->samples) : Eigen::MatrixXcd(),
                         is_any ? padded(fit.modes, model_->samples) : Eigen::MatrixXcd());
   sources_error_ = static_cast<double>(found.table[1]);
+  if (is_any && mask != nullptr && makes_noise_loud(*mask)) {
+    found.filling = filling_of(*mask, found.table);
+  }
   return found;
+}
+
+/// Whether the mask's own prediction is louder at masked microphones than noise is at those that it follows: of one in
+/// five missing anywhere its power is 0.6 to 1.6 times that, in the mean, in a hole of 8 x 8 it is 8 to 110 times.
+bool WaveFinder::makes_noise_loud(const MicrophoneMask& mask) const {
+  constexpr double kLoud = 3.0;
+  const std::size_t masked = mask.channels.size();
+  if (!plan_.fills_from_all || masked == 0 || mask.prior_weights.empty()) {
+    return false;
+  }
+  const std::size_t values = masked * static_cast<std::size_t>(plan_.geometry.channels());
+  const auto own = std::span(mask.prior_weights).subspan(frequency_ * values, values);
+  const double power = std::accumulate(own.begin(), own.end(), 0.0, [](double sum, float weight) {
+    return sum + static_cast<double>(weight) * static_cast<double>(weight);
+  });
+  return power > kLoud * static_cast<double>(masked);
+}
+
+/// Where sources explain a field, what they leave is mostly noise: a prediction that takes it for a field goes on with
+/// it in holes. At most kMost, so that a source that moves before the next search is not cut out of a hole.
+ResidualFilling WaveFinder::filling_of(const MicrophoneMask& mask, const std::vector<float>& table) const {
+  constexpr double kMost = 0.03;
+  const SourceFit& fit = finder_.fit();
+  const double noise = std::min(fit.residual_noise, kMost);
+  if (noise <= kFillNoise) {
+    return {};
+  }
+  const ResidualFill fill(plan_.geometry, *model_, mask.channels, noise);
+  const Eigen::MatrixXcd modes = fill.filled(fit.modes);
+  const Eigen::MatrixXcd white = fill.mode_weights().matrix().asDiagonal() * modes;
+  const Eigen::MatrixXcd precision = modes.adjoint() * white;
+  const Eigen::MatrixXcd amplitudes =
+      white * precision.ldlt().solve(Eigen::MatrixXcd::Identity(precision.rows(), precision.cols()));
+  const std::size_t stride = (table.size() - SourceTable::kHeader) / sources().size();
+  return {.masked = mask.channels,
+          .noise = noise,
+          .weights = fill.microphone_weights(),
+          .table = with_fields(table, stride, padded(amplitudes.conjugate(), model_->samples),
+                               padded(modes, model_->samples))};
 }
 
 FieldEstimate WaveFinder::estimate() const {

@@ -42,9 +42,12 @@ class WaveFinder {
   [[nodiscard]] FieldEstimate estimate() const;
 
  private:
-  [[nodiscard]] FoundWaves with_table();
+  [[nodiscard]] FoundWaves with_table(const MicrophoneMask* mask);
+  [[nodiscard]] bool makes_noise_loud(const MicrophoneMask& mask) const;
+  [[nodiscard]] ResidualFilling filling_of(const MicrophoneMask& mask, const std::vector<float>& table) const;
 
   PnahPlan plan_;
+  std::size_t frequency_;
   const SonahModel* model_;
   SourceFinder finder_;
   double sources_error_ = 0.0;  ///< what its sources add to the expected squared error, for prior power 1

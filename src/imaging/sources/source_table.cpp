@@ -66,6 +66,20 @@ std::vector<float> make_source_table(const SourceFinder& found, const Eigen::Mat
   return values;
 }
 
+std::vector<float> with_fields(std::vector<float> table, std::size_t stride, const Eigen::MatrixXcd& amplitudes,
+                               const Eigen::MatrixXcd& fields) {
+  for (Index source = 0; source < fields.cols(); ++source) {
+    std::size_t at = SourceTable::kHeader + static_cast<std::size_t>(source) * stride;
+    for (const Eigen::MatrixXcd* values : {&amplitudes, &fields}) {
+      for (const Complex& value : values->col(source)) {
+        table[at++] = static_cast<float>(value.real());
+        table[at++] = static_cast<float>(value.imag());
+      }
+    }
+  }
+  return table;
+}
+
 Eigen::MatrixXcd amplitude_factors(const SourceFit& fit) { return (fit.white * fit.covariance).conjugate(); }
 
 }  // namespace nearfield

@@ -35,6 +35,9 @@ void require_fit(const std::vector<FoundWaves>& found, std::size_t frequencies, 
 /// The header and the sources that were found last. amplitudes and fields: (value, source).
 std::vector<float> make_source_table(const SourceFinder& found, const Eigen::MatrixXcd& amplitudes,
                                      const Eigen::MatrixXcd& fields);
+/// The same with other amplitudes and fields. (value, source)
+std::vector<float> with_fields(std::vector<float> table, std::size_t stride, const Eigen::MatrixXcd& amplitudes,
+                               const Eigen::MatrixXcd& fields);
 /// From modes to the amplitudes of the sources that were found last: A = sum over modes of factors times y. (mode,
 /// source)
 Eigen::MatrixXcd amplitude_factors(const SourceFit& fit);

@@ -217,14 +217,14 @@ class Recordings(unittest.TestCase):
 
     def test_inspect_looks_at_the_chosen_channels_alone(self):
         values = SMALL.record(51200.0, 1000.0)
+        values[:, 5] *= 9
         path = self.folder / "recording.uff"
         path.write_bytes(universal(values, 51200.0, range(64), "<") + universal(1e3 * values[:, :1], 51200.0, [64], "<", unit="RPM"))
         chosen = f"array.channels={list(range(63, -1, -1))}"
         done = NEARFIELD.run("inspect", path, *sets([*SMALL.options(), chosen]))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("channels      64, as array.channels chooses them\n", done.stdout)
-        loudest = np.argmax(np.std(values, axis=0))
-        self.assertIn(f"loudest channel {loudest} of the file: ", done.stdout)
+        self.assertIn("loudest channel 5 of the file: ", done.stdout)
 
     def test_universal_file_whose_time_is_in_another_unit(self):
         expected = self.acoular_image(SMALL, 51200.0, 1000.0)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <set>
 #include <sstream>
@@ -666,11 +667,12 @@ constexpr int kMostAliasWarnings = 8;
 std::vector<std::string> plan_warnings(const Engine& engine) {
   std::vector<std::string> warnings = doubts_of(engine.plan().settings.array.geometry);
   for (const Engine::Tap& tap : engine.taps()) {
-    int aliased = 0;
-    const double alias = tap.array.alias_wavenumber();
     if (tap.owner.empty() && &tap != engine.taps().data()) {
       continue;  // the run's front end on another device
     }
+    int aliased = 0;
+    const bool is_aliased = (tap.constant_flags & kFlagWavenumberAboveNyquist) != 0;  // else nothing is searched again
+    const double alias = is_aliased ? tap.array.alias_wavenumber() : std::numeric_limits<double>::infinity();
     const FrontEndSettings& front_end = tap.plan.settings;
     const std::string section = tap.owner.empty() ? "front_end" : fmt::format("processors.{}.front_end", tap.owner);
     for (std::size_t f = 0; f < tap.frequencies_hz.size(); ++f) {

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "config/config.hpp"
+#include "core/file_text.hpp"
 #include "files/array_files_on_disk.hpp"
 #include "files/hdf5/h5_output.hpp"
 #include "nearfield/error.hpp"
@@ -127,7 +128,7 @@ TEST(FarGrid, FilesOfPointsThatAreWrongAreNamed) {
     try {
       (void)far_field::read_points(folder / "p.csv", most, "grid.points", nullptr);
     } catch (const DataError& error) {
-      return std::string("data: ") + error.what();
+      return "data: " + message_for_owner(error);
     } catch (const ConfigError& error) {
       return std::string("configuration: ") + error.what();
     }

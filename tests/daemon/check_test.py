@@ -193,8 +193,8 @@ class Check(unittest.TestCase):
 
     def test_places_that_look_wrong_are_notes(self):
         for name, line in {"mm.csv": "{0},{1},0\n", "upright.csv": "0.0{0},1,0.0{1}\n"}.items():
-            (self.folder / name).write_text("x_m,y_m,z_m\n" + "".join(line.format(2 * i, 3 * j) for j in range(4) for i in range(4)))
-        for name, words in (("mm.csv", "array: the microphones are at least 2 m apart"), ("upright.csv", "array: the microphones lie in the x-z plane")):
+            (self.folder / name).write_text("x_m,y_m,z_m\n" + "".join(line.format(4 * i, 5 * j) for j in range(4) for i in range(4)))
+        for name, words in (("mm.csv", "array: the microphones are at least 4 m apart"), ("upright.csv", "array: the microphones lie in the x-z plane")):
             _, answer = self.findings(f"array: {{positions: FOLDER/{name}}}")
             self.assertEqual([one["kind"] for one in answer["findings"] if words in one["text"]], ["note"], answer)
 

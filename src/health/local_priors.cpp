@@ -57,7 +57,10 @@ double invert(std::array<double, kPriorSize * kPriorSize>& matrix) {
 
 LocalPriors::LocalPriors(const Neighbourhoods& neighbourhoods, const ArrayGeometry& geometry,
                          double wavenumber_rad_per_m, double standoff_m)
-    : neighbourhoods_(&neighbourhoods), geometry_(geometry), precisions_(kCount * neighbourhoods.shapes().size()) {
+    : neighbourhoods_(&neighbourhoods),
+      geometry_(geometry),
+      wavenumber_rad_per_m_(wavenumber_rad_per_m),
+      precisions_(kCount * neighbourhoods.shapes().size()) {
   for (const double factor : kDistanceFactors) {
     layers_.emplace_back(geometry, wavenumber_rad_per_m, factor * standoff_m);
   }
@@ -66,6 +69,11 @@ LocalPriors::LocalPriors(const Neighbourhoods& neighbourhoods, const ArrayGeomet
 double LocalPriors::covariance(std::size_t prior, int rows, int columns) {
   if (prior < kLayers) {
     return layers_[prior / kNoises.size()].between(rows, columns);
+  }
+  if (prior == kRoom) {
+    const double kr = wavenumber_rad_per_m_ * std::hypot(rows * geometry_.pitch_y_m, columns * geometry_.pitch_x_m);
+    const double diffuse = kr > 0.0 ? std::sin(kr) / kr : 1.0;
+    return 0.5 * (layers_[kStandoff / kNoises.size()].between(rows, columns) + diffuse);
   }
   const auto ring = static_cast<double>(prior - kLayers) / (kRings - 1);
   const double pitch_m = std::max(geometry_.pitch_x_m, geometry_.pitch_y_m);

@@ -19,8 +19,8 @@ struct Precision {
 ///   - sources of any shape at 0.5, 1 and 2 times the standoff (field_prediction.hpp),
 ///     each with noise of 1e-5 and of 1e-3 of the field's power,
 ///   - rings of wavenumbers, 8 % wide and 20 % apart, from waves of 18 pitches to waves of 2.4 pitches: a mode or a
-///   wave
-///     of a plate, with noise of 1e-4,
+///     wave of a plate, with noise of 1e-4,
+///   - sources at the standoff in a room: half of the power theirs, half that of a diffuse field, with the same noise,
 ///   - noise alone, without a field.
 class LocalPriors {
  public:
@@ -29,9 +29,11 @@ class LocalPriors {
   static constexpr std::size_t kLayers = kDistanceFactors.size() * kNoises.size();
   static constexpr std::size_t kRings = 12;
   static constexpr double kNoiseOfRings = 1e-4;
-  static constexpr std::size_t kCount = kLayers + kRings + 1;
+  static constexpr std::size_t kCount = kLayers + kRings + 2;
   /// Index of the prior of sources at the standoff, with the larger noise.
   static constexpr std::size_t kStandoff = 3;
+  /// Index of the prior of half such a field and half a diffuse one.
+  static constexpr std::size_t kRoom = kLayers + kRings;
   /// Index of the prior without a field.
   static constexpr std::size_t kNoiseAlone = kCount - 1;
 
@@ -47,6 +49,7 @@ class LocalPriors {
 
   const Neighbourhoods* neighbourhoods_;
   ArrayGeometry geometry_;
+  double wavenumber_rad_per_m_;
   std::vector<FieldCovariance> layers_;                 ///< [distance factor]
   std::vector<std::unique_ptr<Precision>> precisions_;  ///< [prior][shape]; null: not yet
 };

@@ -87,9 +87,11 @@ std::string line_of_frequencies(const Settings& settings) {
 
 std::string line_of_unit(const Settings& settings) {
   const std::optional<double> pascal = settings.array.pascal_per_unit;
-  return pascal ? fmt::format("unit: {:g} Pa is a sample of 1, or full scale of integers", *pascal)
-                : fmt::format("unit: as the input states it, else Pa; of one-bit microphones, 1 Pa rms is {:g} dB of full scale",
-                              settings.array.sensitivity_dbfs);
+  return pascal
+             ? fmt::format("unit: {:g} Pa is a sample of 1, or full scale of integers", *pascal)
+             : fmt::format(
+                   "unit: as the input states it, else Pa; of one-bit microphones, 1 Pa rms is {:g} dB of full scale",
+                   settings.array.sensitivity_dbfs);
 }
 
 /// The defaults of the same run: its processors, by name, as a configuration that names nothing but their kinds.

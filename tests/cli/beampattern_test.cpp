@@ -224,18 +224,18 @@ TEST(FocusAndSectors, AreInTheFileOfAReplay) {
   const ResultsReader reader(folder / "i.h5");
   const ResultHeader& header = reader.header(1);
   ASSERT_EQ(header.products.size(), 4U);
-  EXPECT_EQ(header.products[1].axes, std::vector<std::string>({"frequency", "y", "x"}));
-  EXPECT_EQ(header.products[2].name, "focus_m");
-  EXPECT_EQ(header.products[3].axes, std::vector<std::string>({"frequency", "distance", "sector"}));
+  EXPECT_EQ(header.products[0].axes, std::vector<std::string>({"frequency", "y", "x"}));
+  EXPECT_EQ(header.products[1].name, "focus_m");
+  EXPECT_EQ(header.products[2].axes, std::vector<std::string>({"frequency", "distance", "sector"}));
   EXPECT_EQ(header.axis("distance")->values, std::vector<double>({0.25, 0.4, 0.6}));
   EXPECT_EQ(header.axis("sector")->values, std::vector<double>({-0.3, -0.1, -0.15, 0.15, 0.1, 0.3, -0.05, 0.2}));
   EXPECT_LT(header.config.find("left side"), header.config.find("right side"));
   const ResultFrame frame = reader.read(1, reader.frames(1) - 1);
-  const auto focus_m = values_of<float>(frame.frame.products[2]);
+  const auto focus_m = values_of<float>(frame.frame.products[1]);
   const std::size_t pixels = 9 * 17;
   EXPECT_EQ(focus_m[4 * 17 + 4], 0.4F);
   EXPECT_EQ(focus_m[pixels + 6 * 17 + 12], 0.6F);
-  const auto sectors = values_of<float>(frame.frame.products[3]);
+  const auto sectors = values_of<float>(frame.frame.products[2]);
   // rho w Q / (4 pi r), halved in its square; one-bit microphones and the closed form of IV leave some tenths of a dB.
   const auto level_db = [](double frequency_hz, double r) {
     const double amplitude = 1.2041 * frequency_hz * 2.0e-4 / (2.0 * r);

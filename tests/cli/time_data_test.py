@@ -160,7 +160,7 @@ class Recordings(unittest.TestCase):
                  f"holography.standoff_m={STANDOFF_M}", "holography.extrapolation.method=edge"]
         for pascal_per_unit, level_db, is_odd in ((20, "114.0", False), (1e-5, "-12.0", True), (1e7, "228.0", True)):
             done = NEARFIELD.require("encode", flac, "-o", self.folder / "bits.h5", "--pascal-per-unit", pascal_per_unit, *sets(array))
-            self.assertRegex(done.stderr, rf"loudest microphone \d: {level_db} dB re 20 uPa rms")
+            self.assertRegex(done.stderr, rf"loudest channel \d of the file: {level_db} dB re 20 uPa rms")
             self.assertEqual("is the unit right" in done.stderr or "the unit wrong" in done.stderr, is_odd, done.stderr)
         # 24 bits in four bytes each: libsndfile reads these bytes three by three, which gives noise.
         wide, data = self.folder / "wide.wav", bytes(64 * 4 * 100)

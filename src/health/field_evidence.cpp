@@ -13,8 +13,8 @@ using Complex = std::complex<double>;
 constexpr std::size_t kFieldSize = LocalField::kSize;
 constexpr double kLeastLikelihood = std::numeric_limits<double>::min();
 
-/// Variances of healthy microphones' gains along and across the phase of what they hear: standard deviations of 0.5 dB and
-/// 1.7 degrees, about those of anything within the 1 dB and 3 degrees of data sheets.
+/// Variances of healthy microphones' gains along and across the phase of what they hear: standard deviations of 0.5 dB
+/// and 1.7 degrees, about those of anything within the 1 dB and 3 degrees of data sheets.
 constexpr double kLevelVariance = 3.31e-3;
 constexpr double kPhaseVariance = 8.8e-4;
 constexpr double kGainVariance = kLevelVariance + kPhaseVariance;
@@ -225,11 +225,10 @@ Misfit FieldEvidence::misfit_of(std::span<const LocalField> fields, double floor
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const LocalPrediction predicted = fields[i].predict();
     const double unlike = is_noise_ || choices_[i].prior == LocalPriors::kNoiseAlone ? kUnlikeNoise : 1.0;
-    parts.push_back(
-        {.weight = 0.0,
-         .value = predicted.value,
-         .variance = unlike * predicted.variance + floor,
-         .freedom = predicted.freedom});
+    parts.push_back({.weight = 0.0,
+                     .value = predicted.value,
+                     .variance = unlike * predicted.variance + floor,
+                     .freedom = predicted.freedom});
     log_weights.push_back(choices_[i].log_weight + predicted.log_evidence);
   }
   const double largest = *std::max_element(log_weights.begin(), log_weights.end());
@@ -329,8 +328,8 @@ bool FieldEvidence::is_near(std::size_t channel, std::span<const std::uint8_t> l
   }
   const Complex predicted = sum / precision.matrix[0];
   const double noise = precision.is_identity && first_choices_ == 1 ? kUnlikeNoise * power : 0.0;
-  const double expected = kLeastVariances * (kGainVariance * std::norm(predicted) +
-                                             kLocalFloor * power + kArrayFloor * mean_power_ + own_floor + noise);
+  const double expected = kLeastVariances * (kGainVariance * std::norm(predicted) + kLocalFloor * power +
+                                             kArrayFloor * mean_power_ + own_floor + noise);
   return std::norm(values_[channel] - predicted) <= std::max(kNear * kNear * std::norm(predicted), expected);
 }
 

@@ -55,6 +55,7 @@ CHECKS = [
     Check("processors", "Beamform.FewerThanFourMicrophonesHaveNoMap", optimized=False, uninitialized=True),
     Check("processors", "BeamformPath.HasTheMapOfEachWindowOfABatch"),
     Check("processors", "BeamformHistoryMaps.ForgetTheStreamBefore"),
+    Check("processors", "All/BeamformHistory.WithoutCrossSpectraIsAsFromThem/CleanScWithoutOwnNoise"),
     Check("processors", "BeamformMeasured.OfTheWholeArrayAreCutToASubset"),
     Check("processors", "BeamformFocus.IsTrustedByTheMicrophonesThatAreUsed"),
     Check("processors", "Listen.ClippingIsFlaggedOfUsedMicrophonesAlone"),

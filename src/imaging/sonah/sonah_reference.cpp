@@ -367,6 +367,9 @@ void Sonah::make_fill(const std::vector<int>& masked) {
     return;
   }
   fill_ = {.is_made = true, .masked = masked, .of_frequency = {}};
+  if (masked.empty()) {
+    return;
+  }
   std::vector<int> usable;
   for (int channel = 0; channel < plan_.geometry.channels(); ++channel) {
     if (std::find(masked.begin(), masked.end(), channel) == masked.end()) {

@@ -179,6 +179,10 @@ SampleLevels levels_of(const TimeDataReader& reader, std::uint64_t most_values) 
   return levels_of(source, most_values);
 }
 
+std::string text_of_silence(const SampleLevels& levels) {
+  return levels.is_whole ? "each sample is 0" : "each sample that was looked at is 0";
+}
+
 double level_db(double rms_pa) { return 20.0 * std::log10(rms_pa / kReference_pa); }
 
 std::string text_of(const SampleLevels& levels, bool is_pascal) {

@@ -56,6 +56,8 @@ struct SampleSource {
 SampleLevels levels_of(const SampleSource& source, std::uint64_t most_values);
 SampleLevels levels_of(const TimeDataReader& reader, std::uint64_t most_values);
 
+/// "each sample is 0", of silent channels; of a recording of which pieces were read, that it is so there.
+std::string text_of_silence(const SampleLevels& levels);
 /// dB re 20 uPa of an rms in pascal.
 double level_db(double rms_pa);
 /// "loudest channel 12 of the file: 93.1 dB re 20 uPa rms, peak 3.1 Pa; median 90.0 dB"; `is_pascal` false: of the

@@ -356,8 +356,8 @@ std::vector<int> silent_microphones(const Recording& recording, const std::optio
   unusable.insert(array.dead_channels.begin(), array.dead_channels.end());
   const std::string flaw = flaw_of_valid(array, array.geometry.channels() - static_cast<int>(unusable.size()));
   if (!flaw.empty()) {
-    throw DataError(
-        fmt::format("{}: {} microphones are silent, each sample is 0: {}", recording.info().name, silent.size(), flaw));
+    throw DataError(fmt::format("{}: {} microphones are silent, {}: {}", recording.info().name, silent.size(),
+                                text_of_silence(*levels), flaw));
   }
   return {silent.begin(), silent.end()};
 }

@@ -203,8 +203,9 @@ void tell_of_levels(const Recording& recording, const Heard& heard, const Replay
     }
   }
   if (options.warn && !heard.silent.empty()) {
-    options.warn(fmt::format("{}: {} of {} microphones are silent, each sample is 0: {}", recording.info().name,
-                             heard.silent.size(), heard.levels->channels.size(), fmt::join(heard.silent, ", ")));
+    options.warn(fmt::format("{}: {} of {} microphones are silent, {}: {}", recording.info().name, heard.silent.size(),
+                             heard.levels->channels.size(), text_of_silence(*heard.levels),
+                             fmt::join(heard.silent, ", ")));
   }
 }
 

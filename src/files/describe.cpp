@@ -288,7 +288,7 @@ void describe_calibration(Facts& facts, const std::filesystem::path& path) {
   facts.add("not finite", "{} of {} values", level_of(calibration.gains).non_finite, calibration.gains.size());
 }
 
-/// Of the frequency with the loudest microphone; `mean_squares` [frequency][channel].
+/// Adds the levels at the frequency of the loudest microphone. `mean_squares` [frequency][channel].
 void add_mean_squares(Facts& facts, const CrossSpectraInfo& info, const std::vector<double>& mean_squares) {
   const auto channels = static_cast<std::size_t>(info.geometry.channels());
   const auto order = [](double value) { return value >= 0.0 && std::isfinite(value) ? value : -1.0; };

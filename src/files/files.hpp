@@ -168,13 +168,13 @@ class TimeDataReader {
   [[nodiscard]] std::uint64_t samples() const;
   /// Of those that were chosen.
   [[nodiscard]] int channels() const;
-  /// What the file counts it as, from 0 on, of one of them.
+  /// The number, from 0 on, that the file gives to one of the channels.
   [[nodiscard]] int channel_of_file(int channel) const;
   /// Whether the file says, or its format lays down, how many pascal its values are. Where not, read() gives the file's
   /// own values (integers as fractions of full scale) until set_pascal_per_unit().
   [[nodiscard]] bool states_pascal() const;
   void set_pascal_per_unit(double pascal_per_unit);
-  /// What read() gives at full scale, of integers.
+  /// The value of read() at full scale, where the samples are integers.
   [[nodiscard]] std::optional<double> full_scale() const;
   [[nodiscard]] const StatedPositions& positions() const;
   /// Reads samples [first, first + values.size() / channels()) as [sample][channel], Pa.

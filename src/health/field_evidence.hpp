@@ -17,7 +17,7 @@ class Misfit {
     std::complex<double> value;
     double variance = 0.0;  ///< of the prediction and the noise, without that of healthy gains
     double freedom = 0.0;
-    /// Of a deviation from `value`, in variances of healthy microphones.
+    /// Squared deviation from `value`, in variances of healthy microphones.
     [[nodiscard]] double squares(std::complex<double> deviation) const;
   };
   Misfit() = default;

@@ -135,7 +135,7 @@ std::vector<int> HealthTask::count_bad() {
 }
 
 /// Passes the changes to the hooks, and masks the microphones that are to be masked now where these are others than
-/// before: a mask begins averages anew. The mutex is not held while hooks run.
+/// before, as each use of a mask makes averages start from nothing. The mutex is not held while hooks run.
 void HealthTask::apply(std::unique_lock<std::mutex>& lock) {
   const std::vector<health::Change> changes = monitor_->changes();
   const std::vector<int> bad = count_bad();

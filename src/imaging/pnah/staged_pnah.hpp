@@ -26,7 +26,7 @@ class Microphones {
   /// Other predictions from all microphones, [masked][row][column], of one frequency until another mask is used, of a
   /// plan that fills from all; empty: those of the mask itself. They must stay until the write has been done.
   void enqueue_fill(std::size_t frequency, std::span<const float> weights);
-  /// Of the mask in use, ascending.
+  /// Channels that the mask in use leaves out, ascending.
   [[nodiscard]] const std::vector<std::int32_t>& masked() const { return masked_; }
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status);
   [[nodiscard]] const ComplexBuffer& conditioned() const { return conditioned_; }

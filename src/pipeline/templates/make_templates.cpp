@@ -173,8 +173,8 @@ PrincipalField principal_field_of_whole(std::span<const std::vector<Complex>> sn
   return result;
 }
 
-/// Predicts the missing values of each snapshot by the field, and finds the field anew, until it stays: expectation
-/// maximisation. A microphone with too few values is silent.
+/// Predicts the missing values of each snapshot by the field, and finds the field again, until it no longer changes:
+/// expectation maximisation. A microphone with too few values is silent.
 void fill_gaps(std::vector<std::vector<Complex>>& snapshots, const std::vector<std::vector<Complex>>& given) {
   constexpr int kRounds = 40;  // a gap's error falls by its share of the windows in each: to 1e-12 at a half
   std::vector<std::size_t> finite(given.front().size(), 0);

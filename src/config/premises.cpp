@@ -97,6 +97,9 @@ std::string line_of_unit(const Settings& settings) {
 /// The defaults of the same run: its processors, by name, as a configuration that names nothing but their kinds.
 Settings defaults_beside(const Settings& settings) {
   Settings defaults;
+  if (text_of_size(settings.array.geometry) != text_of_size(defaults.array.geometry)) {
+    defaults.array.layout = settings.array.layout;  // any other array has one layout alone
+  }
   for (const ProcessorSettings& processor : settings.processors) {
     ProcessorSettings plain;
     plain.name = processor.name;

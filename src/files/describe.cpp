@@ -167,7 +167,7 @@ void describe_time_data(Facts& facts, const std::filesystem::path& path, std::op
   facts.add("sample rate", "{:.10g} Hz", reader.sample_rate_hz());
   facts.add("samples", "{}", reader.samples());
   facts.add("duration", "{:.6g} s", static_cast<double>(reader.samples()) / reader.sample_rate_hz());
-  facts.add("unit", "{}", reader.states_pascal() ? "Pa" : "not stated (array.pascal_per_unit gives it)");
+  facts.add("unit", "{}", reader.states_pascal() ? "Pa" : "not stated in Pa (array.pascal_per_unit gives it)");
   const StatedPositions& positions = reader.positions();
   if (!positions.flaw.empty()) {
     facts.add("array", "stated, but cannot be used: {} (the configuration must give all of it)", positions.flaw);

@@ -412,7 +412,7 @@ class Recordings(unittest.TestCase):
         scipy.io.savemat(path, {"p": SMALL.record(51200.0, 1000.0), "fs": 51200.0})
         done = NEARFIELD.run("inspect", path)
         self.assertEqual(done.returncode, 0, done.stderr)
-        for words in ("level 5, matrix p", "51200 Hz", "64", "not stated (array.pascal_per_unit gives it)"):
+        for words in ("level 5, matrix p", "51200 Hz", "64", "not stated in Pa (array.pascal_per_unit gives it)"):
             self.assertIn(words, done.stdout)
 
     def test_matlab_files_that_are_ambiguous(self):

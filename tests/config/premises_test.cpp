@@ -34,6 +34,11 @@ TEST(Premises, AThousandfoldPitchIsAnArrayOfManyMetres) {
   EXPECT_THAT(lines_of({}, 46.875)[1], HasSubstr("46.875 a second; windows of 21.85 s"));
 }
 
+TEST(Premises, ALayoutThatFollowsFromTheArrayIsNoSetting) {
+  EXPECT_THAT(lines_of({"array.rows=16"}), Not(Contains(HasSubstr("layout"))));
+  EXPECT_THAT(lines_of({"array.layout=row-major"}), Contains(HasSubstr("array.layout row-major")));
+}
+
 TEST(Premises, AUnitThatWasGivenIsStated) {
   EXPECT_THAT(lines_of({"array.pascal_per_unit=20"}), Contains(HasSubstr("20 Pa is a sample of 1")));
 }

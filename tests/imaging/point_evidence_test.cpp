@@ -119,8 +119,37 @@ TEST(PointEvidence, APlateKeepsThePrior) {
 TEST(PointEvidence, DipolesAreStillPoints) {
   for (const ImagerKind imager : {ImagerKind::kSonah, ImagerKind::kOperators}) {
     const std::vector<double> ratios = ratios_of(imager, dipole_field, "dipoles");
-    EXPECT_LE(ratios[ratios.size() / 2], 0.3);
-    EXPECT_LE(ratios.back(), 1.1);
+    EXPECT_LE(ratios[ratios.size() / 2], 0.1);
+    EXPECT_LE(ratios.back(), 0.5);
+  }
+}
+
+// The two points of a dipole have almost one field: full steps of Gauss and Newton found 0 to 4 points in fields that
+// differed by 1e-6, with 0.19 to 1.19 of the prior's error.
+TEST(PointEvidence, ADipoleIsFoundWhateverTheRounding) {
+  for (const ImagerKind imager : {ImagerKind::kSonah, ImagerKind::kOperators}) {
+    PnahPlan plan = test::plan_of(1500.0, 16, 16);
+    plan.holography.imager = imager;
+    plan.holography.prior = FieldPrior::kLayer;
+    SearchBench bench(plan);
+    const auto search = bench.new_search();
+    std::mt19937 generator(5U);
+    auto [field, truth] = dipole_field(plan, generator);
+    test::add_noise(field, 30.0, generator);
+    std::normal_distribution<double> rounding(1.0, 1e-6);
+    std::vector<double> errors;
+    for (int draw = 0; draw < 6; ++draw) {
+      auto rounded = field;
+      std::transform(rounded.begin(), rounded.end(), rounded.begin(),
+                     [&](const Complex& value) { return value * rounding(generator); });
+      const auto spectra = test::narrow(rounded);
+      search->restart();
+      const auto found = search->search(spectra, {});
+      EXPECT_EQ(test::points_in(found), 2U) << name_of(imager);
+      errors.push_back(bench.error(spectra, truth, found));
+    }
+    const auto [least, most] = std::minmax_element(errors.begin(), errors.end());
+    EXPECT_LE(*most, 1.01 * *least) << name_of(imager);
   }
 }
 

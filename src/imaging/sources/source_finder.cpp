@@ -35,6 +35,9 @@ constexpr double kRounding = 1e-10;
 constexpr int kMostSteps = 12;
 /// Sources that move by less than this part of their grid's step have settled.
 constexpr double kSettled = 1e-7;
+constexpr double kLeastDamping = 1e-3;
+constexpr double kDampingRatio = 10.0;
+constexpr double kRoundingOfCost = 1e-6;
 /// By how many nepers each point source must make the measurement more probable, in the mean of all that are found:
 /// those of the plates that were measured, which they make worse, do so by up to 90, of pistons, dipoles and single
 /// monopoles by several hundred. Less is enough where nothing but noise is left, which points of no such plate reached.
@@ -62,6 +65,12 @@ Thresholds thresholds_of(const FieldSource& source, const UsableWeights& weights
   return {.candidate = scaled(&Thresholds::candidate),
           .tried = scaled(&Thresholds::tried),
           .taken = scaled(&Thresholds::taken)};
+}
+
+bool is_behind(const FieldSource& source, const PointSource& disc) {
+  const auto* point = std::get_if<PointSource>(&source);
+  return point != nullptr && !point->is_disc() &&
+         std::hypot(point->x_m - disc.x_m, point->y_m - disc.y_m) <= disc.radius_m;
 }
 
 }  // namespace
@@ -145,11 +154,13 @@ Eigen::MatrixXcd SourceFinder::tangents(const Sources& sources, const SourceFit&
   return columns;
 }
 
-/// One step of Gauss and Newton in all coordinates and amplitudes; returns the largest change, of the grids' steps.
-double SourceFinder::step(Sources& sources, const SourceFit& fit) const {
+/// One step of Gauss and Newton in all coordinates and amplitudes, each unknown held back by `damping` parts of its own
+/// curvature (Marquardt); returns the largest change, of the grids' steps.
+double SourceFinder::step(Sources& sources, const SourceFit& fit, double damping) const {
   const Eigen::MatrixXcd columns = tangents(sources, fit);
   const Eigen::MatrixXcd weighed = weights_.weigh(step_of_noise(fit.noise), columns);
-  const Eigen::MatrixXd normal = (columns.adjoint() * weighed).real();
+  Eigen::MatrixXd normal = (columns.adjoint() * weighed).real();
+  normal.diagonal() *= 1.0 + damping;
   const Eigen::VectorXd right = (weighed.adjoint() * fit.residual).real();
   const Eigen::VectorXd change = normal.ldlt().solve(right);
   if (!change.allFinite()) {
@@ -165,14 +176,26 @@ double SourceFinder::step(Sources& sources, const SourceFit& fit) const {
   return largest;
 }
 
-/// Moves the sources to where they fit best, while the noise follows what they leave.
+/// Moves the sources to where they fit best, while the noise follows what they leave. A step that makes the measurement
+/// less probable is taken back and tried shorter: sources close to one another, such as the two of a dipole, have
+/// almost one field, and full steps from there end anywhere.
 SourceFit SourceFinder::settle(Sources& sources, const Eigen::VectorXcd& y, double noise) const {
   SourceFit found = fit_of(sources, y, noise);
+  double damping = 0.0;
   for (int i = 0; i < kMostSteps && !sources.empty(); ++i) {
     Stoppable::end_if_stopped();
-    const double moved = step(sources, found);
-    const double next = found.residual_noise;
-    found = fit_of(sources, y, next);
+    if (found.residual_noise != found.noise) {
+      found = fit_of(sources, y, found.residual_noise);
+    }
+    Sources next = sources;
+    const double moved = step(next, found, damping);
+    SourceFit fit = fit_of(next, y, found.noise);
+    const bool is_better = fit.cost <= found.cost + kRoundingOfCost;
+    if (is_better) {
+      sources = std::move(next);
+      found = std::move(fit);
+    }
+    damping = is_better ? damping / kDampingRatio : std::max(damping * kDampingRatio, kLeastDamping);
     if (moved < kSettled) {
       break;
     }
@@ -236,8 +259,8 @@ std::optional<std::size_t> SourceFinder::weakest_point(const Sources& sources, c
   return weakest;
 }
 
-/// Makes discs of the point sources from number `first` on, where those are more probable. Returns whether there is
-/// one.
+/// Makes discs of the point sources from number `first` on, where those are more probable for as many parameters.
+/// Returns whether there is one.
 bool SourceFinder::spread(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y, std::size_t first,
                           std::vector<double>& least) const {
   bool is_any = false;
@@ -252,17 +275,25 @@ bool SourceFinder::spread(Sources& sources, SourceFit& fit, const Eigen::VectorX
     }
     Sources changed = sources;
     changed[i] = *disc;
-    SourceFit next = settle(changed, y, fit.residual_noise);
     std::vector<double> least_beside = least;
     std::size_t place = i;
-    // Points that stood for parts of the disc are of no use beside it.
+    const auto drop = [&](std::size_t which) {
+      changed.erase(changed.begin() + static_cast<std::ptrdiff_t>(which));
+      least_beside.erase(least_beside.begin() + static_cast<std::ptrdiff_t>(which));
+      place -= which < place ? 1U : 0U;
+    };
+    // Points that stood for parts of the disc are of no use beside it, and what lies behind it may take its field over.
+    for (std::size_t other = changed.size(); other-- > first;) {
+      if (other != place && is_behind(changed[other], *disc)) {
+        drop(other);
+      }
+    }
+    SourceFit next = settle(changed, y, fit.residual_noise);
     while (const std::optional<std::size_t> weak = weakest_point(changed, next, first, place)) {
-      changed.erase(changed.begin() + static_cast<std::ptrdiff_t>(*weak));
-      least_beside.erase(least_beside.begin() + static_cast<std::ptrdiff_t>(*weak));
-      place -= *weak < place ? 1U : 0U;
+      drop(*weak);
       next = settle(changed, y, next.residual_noise);
     }
-    if (next.cost < fit.cost - kDiscTried && are_tried(changed, next)) {
+    if (criterion_of(changed, next) < criterion_of(sources, fit) - kDiscTried && are_tried(changed, next)) {
       i = place;
       least = std::move(least_beside);
       sources = std::move(changed);
@@ -370,13 +401,15 @@ void SourceFinder::find_from(Sources sources, std::span<const Complex> field, co
   search_from(std::move(sources), field);
 }
 
-double SourceFinder::criterion() const {
+double SourceFinder::criterion() const { return criterion_of(sources_, fit_); }
+
+double SourceFinder::criterion_of(const Sources& sources, const SourceFit& fit) const {
   constexpr int kOfAmplitude = 2;
   double parameters = 0.0;
-  for (const FieldSource& source : sources_) {
+  for (const FieldSource& source : sources) {
     parameters += kOfAmplitude + coordinates_of(source);
   }
-  return fit_.cost + 0.5 * parameters * std::log(2.0 * static_cast<double>(weights_.channels()));
+  return fit.cost + 0.5 * parameters * std::log(2.0 * static_cast<double>(weights_.channels()));
 }
 
 void SourceFinder::search_from(Sources sources, std::span<const Complex> field) {

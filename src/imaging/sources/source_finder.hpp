@@ -62,12 +62,13 @@ class SourceFinder {
 
  private:
   void use(const MicrophoneMask* mask);
+  [[nodiscard]] double criterion_of(const Sources& sources, const SourceFit& fit) const;
   void search_from(Sources sources, std::span<const std::complex<double>> field);
   void weigh_residual(SourceFit& fit) const;
   [[nodiscard]] SourceFit fit_of(const Sources& sources, const Eigen::VectorXcd& y, double noise) const;
   [[nodiscard]] SourceFit settle(Sources& sources, const Eigen::VectorXcd& y, double noise) const;
   [[nodiscard]] Eigen::MatrixXcd tangents(const Sources& sources, const SourceFit& fit) const;
-  [[nodiscard]] double step(Sources& sources, const SourceFit& fit) const;
+  [[nodiscard]] double step(Sources& sources, const SourceFit& fit, double damping) const;
   [[nodiscard]] std::vector<double> tried_of(const Sources& sources) const;
   /// Whether each source is strong enough among the others.
   [[nodiscard]] bool are_tried(const Sources& sources, const SourceFit& fit) const;

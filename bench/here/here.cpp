@@ -25,6 +25,7 @@
 #include "files/array_files_on_disk.hpp"
 #include "files/files.hpp"
 #include "imaging/pnah/pnah_plan.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/input.hpp"
 #include "simulate/random.hpp"
@@ -63,7 +64,7 @@ Settings described_by(const Settings& settings, const MeasurementGeometry& measu
 /// As nearfieldd plans it: the source decides whether bits or samples come, and may bring the array's geometry.
 EnginePlan plan_of(const Settings& settings) {
   using Kind = DaemonSettings::SourceKind;
-  const DaemonSettings::Source& source = settings.daemon.source;
+  const DaemonSettings::Source& source = settings.daemon->source;
   EnginePlan plan = bits_plan(settings);
   double clock_hz = settings.array.clock_hz;
   if (source.kind == Kind::kSimulate) {
@@ -197,7 +198,7 @@ HereRun measure(const Settings& settings, double frames_s) {
   run.longest_s = all.maximum;
   run.cores = (processor_s() - processor_before_s) / (period_s * static_cast<double>(all.count));
   run.waited_s = longest_wait_s(taken_s, period_s);
-  run.allowed_s = 1e-3 * settings.daemon.overload.shed_hops_ms;
+  run.allowed_s = 1e-3 * settings.daemon->overload.shed_hops_ms;
   return run;
 }
 

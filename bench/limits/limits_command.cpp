@@ -13,6 +13,7 @@
 #include "bench/common/outputs.hpp"
 #include "bench/common/timing.hpp"
 #include "limits/limit_watch.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/frame.hpp"
 #include "simulate/random.hpp"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nearfield/frame.hpp"
+#include "nearfield/product.hpp"
 
 namespace nearfield {
 

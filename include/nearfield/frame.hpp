@@ -43,9 +43,6 @@ std::span<const FlagName> flag_names();
 /// What holds of a frame, in words, such as "dead or masked microphones interpolated"; empty when no flag is set.
 std::string flags_in_words(std::uint32_t flags);
 
-/// The name of a run's first processor where the settings give it none.
-inline constexpr std::string_view kFirstProcessor = "surface";
-
 /// What is known of an image besides itself, as the device writes it (a float4).
 struct alignas(16) FilterReport {
   float cutoff_rad_per_m = 0.0F;  ///< of the filter in use; NaN where it has none

@@ -9,6 +9,9 @@
 
 namespace nearfield {
 
+/// The name of a run's first processor where the settings give it none.
+inline constexpr std::string_view kFirstProcessor = "surface";
+
 /// Numbers of an array, or of a table's column; the values are those of files and of the ring.
 enum class ElementType : std::uint32_t { kComplex64 = 0, kFloat32 = 1, kFloat64 = 2, kUint32 = 3, kUint64 = 4 };
 

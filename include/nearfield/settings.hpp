@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "nearfield/band.hpp"
-#include "nearfield/daemon_settings.hpp"
 #include "nearfield/geometry.hpp"
 #include "nearfield/layout.hpp"
 #include "nearfield/processor_settings.hpp"
@@ -225,6 +224,27 @@ struct DeviceSettings {
   std::string fft = "auto";       ///< "auto" | "clfft" | "fused": the transforms of the imager pnah
 };
 
+struct DaemonSettings;  // nearfield/daemon_settings.hpp
+
+/// Section `daemon` of a configuration. A value behind a pointer: a change of DaemonSettings compiles again only what
+/// includes it.
+class DaemonSection {
+ public:
+  DaemonSection();
+  DaemonSection(const DaemonSection& other);
+  DaemonSection(DaemonSection&& other) noexcept;
+  DaemonSection& operator=(const DaemonSection& other);
+  DaemonSection& operator=(DaemonSection&& other) noexcept;
+  ~DaemonSection();
+  [[nodiscard]] DaemonSettings& operator*() { return *value_; }
+  [[nodiscard]] const DaemonSettings& operator*() const { return *value_; }
+  [[nodiscard]] DaemonSettings* operator->() { return value_.get(); }
+  [[nodiscard]] const DaemonSettings* operator->() const { return value_.get(); }
+
+ private:
+  std::unique_ptr<DaemonSettings> value_;
+};
+
 /// Everything a run is set up from.
 struct Settings {
   ArraySettings array;
@@ -233,7 +253,7 @@ struct Settings {
   HolographySettings holography;              ///< of the first processor
   std::vector<ProcessorSettings> processors;  ///< beside it
   DeviceSettings device;
-  DaemonSettings daemon;
+  DaemonSection daemon;
   std::set<std::string> explicit_keys;  ///< dotted names of the keys that the user gave, such as "array.rows"
 };
 

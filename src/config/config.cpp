@@ -14,6 +14,7 @@
 #include "config/standard_input.hpp"
 #include "config/yaml_reader.hpp"
 #include "nearfield/clock.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
@@ -184,7 +185,7 @@ Settings load_recorded_settings(const std::string& yaml, const std::string& name
   for (ProcessorSettings& processor : base.processors) {
     processor.device.reset();
   }
-  base.daemon = DaemonSettings();
+  base.daemon = DaemonSection();
   SettingsReader reader(problems, std::move(base));
   read_all("", overrides, reader, problems);
   report(contradictions(reader.settings(), settled_keys(reader, true)), reader, problems);
@@ -197,14 +198,14 @@ Settings load_daemon_settings(const std::string& path, const std::vector<std::st
   SettingsReader reader(problems);
   read_all(path, overrides, reader, problems);
   const Settings& settings = reader.settings();
-  const IsSettled is_settled = settled_keys(reader, !is_bare(settings.daemon.source));
+  const IsSettled is_settled = settled_keys(reader, !is_bare(settings.daemon->source));
   std::vector<Contradiction> found = contradictions(settings, is_settled);
   if (is_settled("front_end.frequencies_hz") && is_settled("front_end.window_samples")) {
     const bool is_rate_known = is_settled("array.clock_hz") && is_settled("daemon.source.sample_rate_hz");
     check_frequencies(
         settings, is_rate_known ? sample_rate_of(settings) : kFastestClock_hz / settings.front_end.decimation, found);
   }
-  const DaemonSettings::Source& source = settings.daemon.source;
+  const DaemonSettings::Source& source = settings.daemon->source;
   if (is_bare(source) && !takes_live_samples(source) && settings.array.pascal_per_unit) {
     found.push_back({"array.pascal_per_unit", "",
                      fmt::format("expected none with daemon.source.payload bits, which array.sensitivity_dbfs scales, "

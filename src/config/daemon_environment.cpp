@@ -9,6 +9,7 @@
 #include "config/config.hpp"
 #include "config/daemon_rules.hpp"
 #include "config/schema/sections.hpp"
+#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield {
 namespace {
@@ -62,7 +63,7 @@ std::vector<PathOfProcessor> paths_of_processors(const Settings& settings) {
 }
 
 std::vector<Contradiction> missing_here(const Settings& settings, const IsSettled& is_settled) {
-  const DaemonSettings& daemon = settings.daemon;
+  const DaemonSettings& daemon = *settings.daemon;
   std::vector<Contradiction> found;
   check_access(daemon.publish.ring.access, "daemon.publish.ring", found);
   check_access(daemon.control.access, "daemon.control", found);

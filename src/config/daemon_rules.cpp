@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "config/live_samples.hpp"
+#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield {
 namespace {
@@ -149,14 +150,14 @@ void check_limit(const Settings& settings, const DaemonSettings::Limit& limit, c
 
 void check_limits(const Settings& settings, const IsSettled& is_settled, std::vector<Contradiction>& found) {
   constexpr std::size_t kMost = 64;
-  const std::vector<DaemonSettings::Limit>& limits = settings.daemon.limits;
+  const std::vector<DaemonSettings::Limit>& limits = settings.daemon->limits;
   if (limits.size() > kMost) {
     found.push_back({"daemon.limits", "", fmt::format("expected at most {}, found {}", kMost, limits.size())});
   }
   for (const DaemonSettings::Limit& limit : limits) {
     check_limit(settings, limit, is_settled, found);
   }
-  const bool is_triggered = settings.daemon.recording.trigger == DaemonSettings::Trigger::kLimit;
+  const bool is_triggered = settings.daemon->recording.trigger == DaemonSettings::Trigger::kLimit;
   const auto recorded =
       std::find_if(limits.begin(), limits.end(), [](const DaemonSettings::Limit& limit) { return limit.record; });
   if (is_settled("daemon.recording.trigger") && is_triggered && recorded == limits.end()) {
@@ -166,7 +167,7 @@ void check_limits(const Settings& settings, const IsSettled& is_settled, std::ve
   if (is_settled("daemon.recording.trigger") && !is_triggered && recorded != limits.end()) {
     found.push_back({"daemon.limits." + recorded->name + ".record", "",
                      fmt::format("true expects daemon.recording.trigger: limit, found {}",
-                                 name_of(settings.daemon.recording.trigger))});
+                                 name_of(settings.daemon->recording.trigger))});
   }
 }
 

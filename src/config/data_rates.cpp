@@ -5,6 +5,7 @@
 
 #include "config/config.hpp"
 #include "config/live_samples.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/image_grid.hpp"
 #include "nearfield/layout.hpp"
 
@@ -12,7 +13,7 @@ namespace nearfield {
 
 double wire_bytes_per_s(const Settings& settings) {
   const ArraySettings& array = settings.array;
-  return settings.daemon.source.payload == DaemonSettings::Payload::kBits
+  return settings.daemon->source.payload == DaemonSettings::Payload::kBits
              ? array.clock_hz * words_per_bit_time(array.layout, array.geometry) * sizeof(std::uint32_t)
              : sample_rate_of(settings) * array.geometry.channels() * sizeof(float);
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "nearfield/daemon_settings.hpp"
+
 namespace nearfield {
 namespace {
 
@@ -19,13 +21,13 @@ bool takes_live_samples(const DaemonSettings::Source& source) {
 }
 
 double sample_rate_of(const Settings& settings) {
-  const DaemonSettings::Source& source = settings.daemon.source;
+  const DaemonSettings::Source& source = settings.daemon->source;
   return takes_live_samples(source) && source.sample_rate_hz ? *source.sample_rate_hz
                                                              : settings.array.clock_hz / settings.front_end.decimation;
 }
 
 LiveInputFacts live_input_facts(const Settings& settings) {
-  const DaemonSettings::Source& source = settings.daemon.source;
+  const DaemonSettings::Source& source = settings.daemon->source;
   LiveInputFacts facts;
   facts.is_samples = takes_live_samples(source);
   facts.channels = settings.array.geometry.channels();

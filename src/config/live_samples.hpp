@@ -2,6 +2,7 @@
 #include <optional>
 #include <string>
 
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/settings.hpp"
 
 namespace nearfield {

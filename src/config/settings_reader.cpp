@@ -9,6 +9,7 @@
 #include "config/positions_file.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "config/schema/sections.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
@@ -70,7 +71,7 @@ void SettingsReader::make_limits(const YAML::Node& document) {
   if (!named || !named.IsMap()) {
     return;
   }
-  std::vector<DaemonSettings::Limit>& limits = settings_.daemon.limits;
+  std::vector<DaemonSettings::Limit>& limits = settings_.daemon->limits;
   for (const auto& one : named) {
     const std::string name = one.first.IsScalar() ? one.first.Scalar() : std::string();
     const bool is_known = std::any_of(limits.begin(), limits.end(),

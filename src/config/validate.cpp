@@ -471,7 +471,7 @@ Contradictions contradictions(const Settings& settings, const IsSettled& is_sett
     check_batch(settings, found);
   }
   check_processors(settings, is_settled, found);
-  check_daemon(settings.daemon, is_settled, found);
+  check_daemon(*settings.daemon, is_settled, found);
   check_limits(settings, is_settled, found);
   return found;
 }

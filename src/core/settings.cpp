@@ -5,7 +5,19 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nearfield/daemon_settings.hpp"
+
 namespace nearfield {
+
+DaemonSection::DaemonSection() : value_(std::make_unique<DaemonSettings>()) {}
+DaemonSection::DaemonSection(const DaemonSection& other) : value_(std::make_unique<DaemonSettings>(*other)) {}
+DaemonSection::DaemonSection(DaemonSection&& other) noexcept = default;
+DaemonSection& DaemonSection::operator=(const DaemonSection& other) {
+  value_ = std::make_unique<DaemonSettings>(*other);
+  return *this;
+}
+DaemonSection& DaemonSection::operator=(DaemonSection&& other) noexcept = default;
+DaemonSection::~DaemonSection() = default;
 
 std::string_view name_of(WindowKind kind) { return kind == WindowKind::kHann ? "hann" : "none"; }
 

@@ -33,6 +33,7 @@
 #include "daemon/memory_need.hpp"
 #include "engine/microphone_watch.hpp"
 #include "limits/limit_words.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 #include "stream/sending/pacer.hpp"
 
@@ -153,7 +154,7 @@ Daemon::Daemon(DaemonOptions options)
     : options_(std::move(options)),
       end_at_signal_(std::in_place),
       settings_(load_daemon_settings(options_.configuration.path, options_.configuration.overrides)) {
-  control::set_up_log(settings_.daemon.log);
+  control::set_up_log(settings_.daemon->log);
   log_ = std::make_shared<control::RateLimitedLog>(spdlog::default_logger(), monotonic_ns);
   const std::string& configuration = options_.configuration.path;
   spdlog::info("nearfieldd {}: configuration {}", options_.version,
@@ -161,8 +162,8 @@ Daemon::Daemon(DaemonOptions options)
                : configuration == kStandardInput ? "of standard input"
                                                  : configuration);
   // Threads that a device's driver starts inherit the priority.
-  warn_of(control::apply_realtime(settings_.daemon.realtime));
-  warn_of(control::exposure_warnings(settings_.daemon));
+  warn_of(control::apply_realtime(settings_.daemon->realtime));
+  warn_of(control::exposure_warnings(*settings_.daemon));
   require_memory(needs_of_source(settings_), memory_room({}));
   ocl::DriverAccount driver_account;
   (void)ocl::Device::open(settings_.device);  // throws: the bits of a scene, which come next, take up to minutes
@@ -212,7 +213,7 @@ Daemon::Daemon(DaemonOptions options)
   engine_ = std::make_unique<LiveEngine>(
       source_->ring(), input_, std::move(first), publisher_,
       LiveEngine::Options{
-          .overload = settings_.daemon.overload, .poll_us = settings_.daemon.realtime.poll_us, .hooks = hooks()});
+          .overload = settings_.daemon->overload, .poll_us = settings_.daemon->realtime.poll_us, .hooks = hooks()});
   configurator_ = std::make_unique<Configurator>(options_.configuration, settings_, input_, configurator_hooks());
   recording_ = std::make_unique<RecordingController>(
       input_, [this](Recorder* recorder) { install_recorder(recorder); }, log_);
@@ -243,7 +244,7 @@ void Daemon::make_socket_folders() const {
           {socket_to_serve(socket, file), !access.allowed_users.empty() || !access.allowed_groups.empty()});
     }
   };
-  const DaemonSettings& daemon = settings_.daemon;
+  const DaemonSettings& daemon = *settings_.daemon;
   add(daemon.publish.ring.socket, DaemonSettings::Ring::kFile, daemon.publish.ring.access);
   add(daemon.control.socket, DaemonSettings::Control::kFile, daemon.control.access);
   for (const Place& place : places) {
@@ -258,7 +259,7 @@ void Daemon::make_socket_folders() const {
 std::uint32_t Daemon::bit_rate_hz() const { return static_cast<std::uint32_t>(std::lround(input_.element_rate_hz)); }
 
 void Daemon::open_outputs() {
-  const DaemonSettings::Publish& publish = settings_.daemon.publish;
+  const DaemonSettings::Publish& publish = settings_.daemon->publish;
   if (!publish.ring.socket.empty()) {
     ring::ServerOptions server;
     server.socket = socket_to_serve(publish.ring.socket, DaemonSettings::Ring::kFile);
@@ -283,7 +284,7 @@ void Daemon::open_outputs() {
 }
 
 void Daemon::open_control() {
-  const DaemonSettings& daemon = settings_.daemon;
+  const DaemonSettings& daemon = *settings_.daemon;
   if (!daemon.metrics.address.empty()) {
     for (const health::Condition cause : health::kBadConditions) {
       metrics_->add_reader(
@@ -343,7 +344,7 @@ void Daemon::serve_control() {
     stop_ = true;
     return nlohmann::json{{"message", "stopping"}};
   };
-  DaemonSettings::Control place = settings_.daemon.control;
+  DaemonSettings::Control place = settings_.daemon->control;
   place.socket = socket_to_serve(place.socket, DaemonSettings::Control::kFile);
   server_ = std::make_unique<control::Server>(place, control::make_handlers(actions), log_);
   spdlog::info("control at {}", place.socket);
@@ -453,7 +454,7 @@ void Daemon::update_endpoints(const Epoch& epoch) {
       continue;
     }
     if (ring_output_) {
-      const auto first = socket_to_serve(settings_.daemon.publish.ring.socket, DaemonSettings::Ring::kFile);
+      const auto first = socket_to_serve(settings_.daemon->publish.ring.socket, DaemonSettings::Ring::kFile);
       spdlog::info("frames of {} for controllers at {}", names.back(),
                    ring::socket_of_processor(first, names.back()).string());
     }
@@ -513,7 +514,7 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
       throw;
     }
     limits_.use(std::move(engine_->epoch().limits));
-    engine_->overload().set_limits(settings.daemon.overload);
+    engine_->overload().set_limits(settings.daemon->overload);
     watch_->expect_first(planning_limit_ns());
   };
   try {
@@ -534,9 +535,9 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   log_run(engine_->epoch());
   free_unused_outputs();
   update_endpoints(engine_->epoch());
-  frame_deadline_ms_ = settings.daemon.deadlines.frame_ms;
+  frame_deadline_ms_ = settings.daemon->deadlines.frame_ms;
   watch_->set_deadline(nanoseconds(frame_deadline_ms_));
-  control::set_log_level(settings.daemon.log.level);
+  control::set_log_level(settings.daemon->log.level);
   recording_->use(settings);
   return old;
 }
@@ -630,7 +631,7 @@ control::MemoryFigures Daemon::memory_figures() const {
 }
 
 void Daemon::start_threads() {
-  const DaemonSettings& daemon = settings_.daemon;
+  const DaemonSettings& daemon = *settings_.daemon;
   frame_deadline_ms_ = daemon.deadlines.frame_ms;
   watch_ = std::make_unique<FrameWatch>(
       nanoseconds(frame_deadline_ms_), [this](std::int64_t age_ns) { return meet_hung_frame(age_ns); },
@@ -693,7 +694,7 @@ void Daemon::run() {
     spdlog::info("{}: {} datagrams came while programs were compiled; the stream begins with the next one", input_.name,
                  waiting);
   }
-  source_->start([prepare = stream_thread("nf-source", settings_.daemon.realtime), fault = options_.source_fault] {
+  source_->start([prepare = stream_thread("nf-source", settings_.daemon->realtime), fault = options_.source_fault] {
     prepare();
     if (fault) {
       fault();
@@ -889,7 +890,7 @@ void Daemon::watch_input(std::int64_t now_ns) {
 
 /// By windows, not by bits: a stranger's few bits are no input. Bits that wait for a busy engine are some.
 void Daemon::judge_input(std::int64_t now_ns) {
-  const DaemonSettings::NoInput& rule = settings_.daemon.no_input;
+  const DaemonSettings::NoInput& rule = settings_.daemon->no_input;
   const bool is_waiting = source_->ring().counters().pending >= most_idle_elements_;
   const bool none = !is_waiting && now_ns - input_ns_ > nanoseconds(rule.after_ms) + first_window_ns_;
   if (none == no_input_) {

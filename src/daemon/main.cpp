@@ -29,6 +29,7 @@
 #include "daemon/start_signals.hpp"
 #include "daemon/warm_up/warm_child.hpp"
 #include "engine/devices.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 #include "stream/sources/playback_source.hpp"
 #include "version/version.hpp"
@@ -113,7 +114,7 @@ struct CheckResult {
 
 /// Rate of decimated samples that the settings say; 0 where the source is a file or a scene, which has its own.
 double announced_rate_hz(const nearfield::Settings& settings) {
-  return nearfield::is_bare(settings.daemon.source) ? nearfield::sample_rate_of(settings) : 0.0;
+  return nearfield::is_bare(settings.daemon->source) ? nearfield::sample_rate_of(settings) : 0.0;
 }
 
 /// With a configuration that is right, on this machine.
@@ -122,7 +123,7 @@ CheckResult look_around(const nearfield::daemon::ConfigurationSource& configurat
   CheckResult result{.findings = nearfield::control::machine_findings(settings),
                      .memory = memory_of(settings),
                      .premises = nearfield::premises(settings, announced_rate_hz(settings))};
-  if (std::optional<Finding> problem = scene_problem(settings.daemon.source)) {
+  if (std::optional<Finding> problem = scene_problem(settings.daemon->source)) {
     result.findings.push_back(std::move(*problem));
   }
   for (std::string& problem : memory_problems(result.memory->needs, result.memory->room)) {

@@ -16,6 +16,7 @@
 #include "config/live_samples.hpp"
 #include "core/system/host.hpp"
 #include "daemon/live/live_input.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/image_grid.hpp"
 
@@ -81,10 +82,10 @@ std::vector<MemoryNeed> needs_of_epoch(const Settings& settings, const std::vect
     needs.push_back(need_of(settings.processors[i], settings));
     needs.back().device = i < devices.size() ? devices[i] : 0;
   }
-  const DaemonSettings::Recording& recording = settings.daemon.recording;
+  const DaemonSettings::Recording& recording = settings.daemon->recording;
   const bool is_armed = recording.trigger != DaemonSettings::Trigger::kNone && !recording.directory.empty();
   const bool keeps_bits = recording.what != DaemonSettings::RecordWhat::kImages &&
-                          settings.daemon.source.payload == DaemonSettings::Payload::kBits;
+                          settings.daemon->source.payload == DaemonSettings::Payload::kBits;
   if (is_armed && keeps_bits) {
     needs.push_back({.key = "daemon.recording.pre_trigger_s",
                      .what = fmt::format("a history of {} s", recording.pre_trigger_s),
@@ -94,7 +95,7 @@ std::vector<MemoryNeed> needs_of_epoch(const Settings& settings, const std::vect
 }
 
 std::vector<MemoryNeed> needs_of_source(const Settings& settings) {
-  if (!is_bare(settings.daemon.source)) {
+  if (!is_bare(settings.daemon->source)) {
     return {};
   }
   const SourceSettings source = source_settings(settings);

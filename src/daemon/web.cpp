@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "control/service/service_manager.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 #include "page/metrics_site.hpp"
 
@@ -27,12 +28,12 @@ std::string served_socket(const std::string& setting, std::string_view file) {
 
 Web::Web(const Settings& settings, const std::string& version, std::shared_ptr<const control::Metrics> metrics)
     : server_(std::make_unique<page::HttpServer>("nf-page")) {
-  if (const std::string& address = settings.daemon.metrics.address; !address.empty()) {
+  if (const std::string& address = settings.daemon->metrics.address; !address.empty()) {
     const int port = server_->listen("daemon.metrics.address", address,
-                                     page::metrics_site(std::move(metrics), settings.daemon.page.allowed_hosts));
+                                     page::metrics_site(std::move(metrics), settings.daemon->page.allowed_hosts));
     spdlog::info("metrics at port {}", port);
   }
-  if (!settings.daemon.page.address.empty()) {
+  if (!settings.daemon->page.address.empty()) {
     open_page(settings, version);
   }
   server_->start();
@@ -68,7 +69,7 @@ bool Web::listen(page::PageOptions options, bool is_explicit) {
 }
 
 void Web::open_page(const Settings& settings, const std::string& version) {
-  const DaemonSettings& daemon = settings.daemon;
+  const DaemonSettings& daemon = *settings.daemon;
   page::PageOptions options;
   options.version = version;
   options.address = daemon.page.address;

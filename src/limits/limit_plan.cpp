@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/product_values.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/level.hpp"
 #include "nearfield/settings.hpp"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/system/clocks.hpp"
+#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::limits {
 namespace {

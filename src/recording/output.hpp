@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/system/file_descriptor.hpp"
+#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield {
 

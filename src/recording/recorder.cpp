@@ -10,6 +10,7 @@
 
 #include "core/system/host.hpp"
 #include "files/nfr/nfr_results.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {

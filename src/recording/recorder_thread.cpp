@@ -9,6 +9,7 @@
 
 #include "core/system/clocks.hpp"
 #include "files/nfr/nfr_results.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 #include "recording/recorder.hpp"
 

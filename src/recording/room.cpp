@@ -17,6 +17,7 @@
 
 #include "core/system/file_descriptor.hpp"
 #include "files/nfr/nfr_format.hpp"
+#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield {
 namespace {

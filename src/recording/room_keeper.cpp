@@ -6,6 +6,8 @@
 #include <chrono>
 #include <utility>
 
+#include "nearfield/daemon_settings.hpp"
+
 namespace nearfield {
 namespace {
 

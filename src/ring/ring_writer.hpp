@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/system/file_descriptor.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "ring/frame_encoder.hpp"
 #include "ring/waker.hpp"
 

@@ -9,6 +9,7 @@
 
 #include "core/streaming_copy.hpp"
 #include "files/files.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "stream/huge_pages.hpp"
 #include "stream/packets/packet.hpp"
 #include "stream/received_map.hpp"

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 #include "stream/sources/pipe_source.hpp"
 #include "stream/sources/playback_source.hpp"

@@ -3,6 +3,7 @@
 
 #include "config/config.hpp"
 #include "config/written_file.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
@@ -15,7 +16,7 @@ using testing::IsEmpty;
 using Lines = std::vector<std::string>;
 
 DaemonSettings load_text(const std::string& text, const Lines& overrides = {}) {
-  return load_daemon_settings(WrittenFile(text).path(), overrides).daemon;
+  return *load_daemon_settings(WrittenFile(text).path(), overrides).daemon;
 }
 
 Lines errors_of(const std::string& text, const Lines& overrides = {}) {
@@ -108,7 +109,7 @@ TEST(DaemonConfig, ReadsEveryKey) {
 
 TEST(DaemonConfig, PathsCountFromTheFile) {
   const WrittenFile file("daemon: {source: {path: a.h5}, recording: {directory: ../r}, control: {socket: c.sock}}\n");
-  const DaemonSettings daemon = load_daemon_settings(file.path(), {"daemon.source.scene=s.yaml"}).daemon;
+  const DaemonSettings daemon = *load_daemon_settings(file.path(), {"daemon.source.scene=s.yaml"}).daemon;
   EXPECT_EQ(daemon.source.path, (file.folder() / "a.h5").string());
   EXPECT_EQ(daemon.recording.directory, (file.folder().parent_path() / "r").string());
   EXPECT_EQ(daemon.control.socket, (file.folder() / "c.sock").string());

@@ -3,6 +3,7 @@
 
 #include "config/config.hpp"
 #include "config/written_file.hpp"
+#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield {
 namespace {
@@ -25,7 +26,7 @@ TEST(Limits, AreReadAndWrittenUnderTheirNames) {
       "    left: {region_m: [-0.3, -0.3, 0, 0.3], plane_m: 0, statistic: mean, above: -0.5, hysteresis_db: 6,\n"
       "           hold_s: 0.5, release_s: 2}\n");
   const Settings settings = load_settings(file.path(), {"daemon.limits.left.hold_s=1", "daemon.limits.third.above=2"});
-  const std::vector<Limit>& limits = settings.daemon.limits;
+  const std::vector<Limit>& limits = settings.daemon->limits;
   ASSERT_EQ(limits.size(), 3U);
   EXPECT_EQ(limits[0], (Limit{.name = "weld",
                               .point_m = std::vector<double>{0.1, -0.06},
@@ -41,7 +42,7 @@ TEST(Limits, AreReadAndWrittenUnderTheirNames) {
                               .hold_s = 1.0,
                               .release_s = 2.0}));
   const WrittenFile again(to_yaml(settings));
-  EXPECT_EQ(load_settings(again.path(), {}).daemon, settings.daemon);
+  EXPECT_EQ(*load_settings(again.path(), {}).daemon, *settings.daemon);
 }
 
 TEST(Limits, WhatCannotHoldIsRefused) {

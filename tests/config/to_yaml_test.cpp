@@ -9,6 +9,7 @@
 #include "frontend/dot_product/settings.hpp"
 #include "frontend/popcount/settings.hpp"
 #include "frontend/walsh_fourier/settings.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "support/places.hpp"
 
 namespace nearfield {
@@ -91,7 +92,7 @@ class RandomSettings {
     settings.device.fft = flip() ? "fused" : "clfft";
     const int most = settings.front_end.window_samples / settings.front_end.hop_samples + 1;
     settings.device.batch = integer(1, std::min(most, 1024));
-    draw_daemon(settings.daemon);
+    draw_daemon(*settings.daemon);
     return settings;
   }
 
@@ -259,7 +260,7 @@ void expect_equal(const Settings& a, const Settings& b) {
   EXPECT_EQ(a.device.index, b.device.index);
   EXPECT_EQ(a.device.fft, b.device.fft);
   EXPECT_EQ(a.device.batch, b.device.batch);
-  EXPECT_TRUE(a.daemon == b.daemon);
+  EXPECT_TRUE(*a.daemon == *b.daemon);
 }
 
 TEST(ToYaml, ReadsBackExactly) {

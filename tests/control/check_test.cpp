@@ -13,6 +13,7 @@
 #include <fstream>
 
 #include "core/system/file_descriptor.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "support/command.hpp"
 
 // What `nearfieldd --check` sees of a machine, each in a world made for it.
@@ -25,7 +26,7 @@ using testing::HasSubstr;
 class CheckOfAMachine : public testing::Test {
  protected:
   CheckOfAMachine() {
-    DaemonSettings& daemon = settings_.daemon;
+    DaemonSettings& daemon = *settings_.daemon;
     daemon.publish.ring.socket = folder_ / "frames.sock";
     daemon.control.socket = folder_ / "control.sock";
     daemon.recording.directory = folder_.path();
@@ -83,14 +84,14 @@ class TakenPort {
 TEST_F(CheckOfAMachine, AWorldThatIsRightHasNoProblems) {
   EXPECT_EQ(problems(), "");
   // The daemon makes the last folder of a socket's path itself.
-  settings_.daemon.publish.ring.socket = folder_ / "run/frames.sock";
+  settings_.daemon->publish.ring.socket = folder_ / "run/frames.sock";
   EXPECT_EQ(problems(), "");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "run")) << "a look changes nothing";
 }
 
 TEST_F(CheckOfAMachine, FoldersOfSocketsMustBeThere) {
-  settings_.daemon.publish.ring.socket = folder_ / "no/such/frames.sock";
-  settings_.daemon.control.socket = "/proc/version/control.sock";
+  settings_.daemon->publish.ring.socket = folder_ / "no/such/frames.sock";
+  settings_.daemon->control.socket = "/proc/version/control.sock";
   EXPECT_THAT(problems(),
               AllOf(HasSubstr("daemon.publish.ring.socket: expected the folder " + (folder_ / "no")),
                     HasSubstr("mkdir -p"), HasSubstr("daemon.control.socket: expected /proc/version to be a folder")));
@@ -122,10 +123,10 @@ TEST_F(CheckOfAMachine, PortsThatAreTakenAreProblems) {
   const TakenPort udp(SOCK_DGRAM);
   const TakenPort metrics(SOCK_STREAM);
   const TakenPort zmq(SOCK_STREAM);
-  settings_.daemon.source.kind = DaemonSettings::SourceKind::kUdp;
-  settings_.daemon.source.address = udp.address();
-  settings_.daemon.metrics.address = metrics.address();
-  settings_.daemon.publish.zmq.endpoint = "tcp://" + zmq.address();
+  settings_.daemon->source.kind = DaemonSettings::SourceKind::kUdp;
+  settings_.daemon->source.address = udp.address();
+  settings_.daemon->metrics.address = metrics.address();
+  settings_.daemon->publish.zmq.endpoint = "tcp://" + zmq.address();
   EXPECT_THAT(problems(), AllOf(HasSubstr("daemon.source.address: UDP port " + udp.address() + " is taken"),
                                 HasSubstr("daemon.metrics.address: TCP port " + metrics.address() + " is taken"),
                                 HasSubstr("daemon.publish.zmq.endpoint: TCP port " + zmq.address() + " is taken")));
@@ -134,7 +135,7 @@ TEST_F(CheckOfAMachine, PortsThatAreTakenAreProblems) {
 // A daemon leaves out the page where its default port is taken, and ends where a port that was named is.
 TEST_F(CheckOfAMachine, APagesTakenPortIsAProblemWhereItWasNamed) {
   const TakenPort page(SOCK_STREAM);
-  settings_.daemon.page.address = page.address();
+  settings_.daemon->page.address = page.address();
   EXPECT_EQ(problems(), "");
   EXPECT_THAT(notes(), AllOf(HasSubstr("daemon.page.address: TCP port " + page.address() + " is taken"),
                              HasSubstr("a daemon that starts now has no page")));
@@ -143,36 +144,36 @@ TEST_F(CheckOfAMachine, APagesTakenPortIsAProblemWhereItWasNamed) {
 }
 
 TEST_F(CheckOfAMachine, AddressesOfOtherMachinesAndUnknownInterfacesAreProblems) {
-  settings_.daemon.source.kind = DaemonSettings::SourceKind::kUdp;
-  settings_.daemon.source.address = "192.0.2.1:7230";  // for documentation: no machine has it
-  settings_.daemon.source.interface = "nonesuch0";
+  settings_.daemon->source.kind = DaemonSettings::SourceKind::kUdp;
+  settings_.daemon->source.address = "192.0.2.1:7230";  // for documentation: no machine has it
+  settings_.daemon->source.interface = "nonesuch0";
   EXPECT_THAT(problems(), AllOf(HasSubstr("daemon.source.address: expected an address to listen at, found 192.0.2.1"),
                                 HasSubstr("daemon.source.interface")));
 }
 
 TEST_F(CheckOfAMachine, WhatOtherMachinesReachIsANote) {
-  settings_.daemon.source.kind = DaemonSettings::SourceKind::kUdp;
-  settings_.daemon.source.address = "0.0.0.0:0";
+  settings_.daemon->source.kind = DaemonSettings::SourceKind::kUdp;
+  settings_.daemon->source.address = "0.0.0.0:0";
   EXPECT_EQ(problems(), "");
   EXPECT_THAT(notes(), HasSubstr("daemon.source.address: 0.0.0.0:0 is reachable from other machines"));
-  settings_.daemon.source.allowed_from = {"192.168.7.0/24"};
+  settings_.daemon->source.allowed_from = {"192.168.7.0/24"};
   EXPECT_EQ(notes(), "");
 }
 
 TEST_F(CheckOfAMachine, FilesMustBeFiles) {
   settings_.array.calibration_path = folder_.path();
-  settings_.daemon.source.path = folder_ / "pipe";
+  settings_.daemon->source.path = folder_ / "pipe";
   ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
   EXPECT_THAT(problems(), AllOf(HasSubstr("array.calibration: expected a regular file"), HasSubstr("found a folder"),
                                 HasSubstr("daemon.source.path: expected a regular file")));
-  settings_.daemon.source.kind = DaemonSettings::SourceKind::kPipe;
+  settings_.daemon->source.kind = DaemonSettings::SourceKind::kPipe;
   settings_.array.calibration_path.clear();
   EXPECT_EQ(problems(), "");
 }
 
 // A default that this machine does not give is a note; what the user set is a problem.
 TEST_F(CheckOfAMachine, TheFolderOfRecordingsMustBeThere) {
-  settings_.daemon.recording.directory = folder_ / "none";
+  settings_.daemon->recording.directory = folder_ / "none";
   EXPECT_EQ(problems(), "");
   EXPECT_THAT(notes(), HasSubstr("daemon.recording.directory: expected the folder " + (folder_ / "none")));
   settings_.explicit_keys.insert("daemon.recording.directory");
@@ -190,14 +191,14 @@ TEST_F(CheckOfAMachine, TooFewOpenFilesAreAProblem) {
 }
 
 TEST_F(CheckOfAMachine, ProcessorsThatAreNotThereAreAProblem) {
-  settings_.daemon.realtime.cpus = {1023};
+  settings_.daemon->realtime.cpus = {1023};
   EXPECT_THAT(problems(), HasSubstr("daemon.realtime.cpus"));
 }
 
 // Nothing else says what a pipe's numbers are.
 TEST_F(CheckOfAMachine, SaysWhatTheSettingsTakeLiveSamplesFor) {
   EXPECT_EQ(notes(), "");
-  DaemonSettings::Source& source = settings_.daemon.source;
+  DaemonSettings::Source& source = settings_.daemon->source;
   source.kind = DaemonSettings::SourceKind::kPipe;
   source.path = "-";
   source.payload = DaemonSettings::Payload::kSamples;

@@ -16,6 +16,7 @@
 
 #include "control/doctor/diagnosis.hpp"
 #include "control/doctor/limited_run.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "support/command.hpp"
 
 /// The parts of `nearfield doctor`; the command itself is tested by tests/cli/doctor_test.py.
@@ -221,10 +222,10 @@ TEST_F(FakeMachine, ACacheNeedsAFolderThatCanBeMade) {
 
 TEST(DiskOfADoctor, MustTakeTheRateOfWhatIsRecorded) {
   Settings settings;
-  settings.daemon.recording.directory = "/somewhere";
-  settings.daemon.recording.what = DaemonSettings::RecordWhat::kBits;
+  settings.daemon->recording.directory = "/somewhere";
+  settings.daemon->recording.what = DaemonSettings::RecordWhat::kBits;
   EXPECT_DOUBLE_EQ(recorded_bytes_per_s(settings), 1.5e6 * 32 * 4);  // 1,024 bits are 32 words
-  settings.daemon.recording.what = DaemonSettings::RecordWhat::kBoth;
+  settings.daemon->recording.what = DaemonSettings::RecordWhat::kBoth;
   settings.front_end.frequencies_hz = {1000.0, 2000.0};
   settings.front_end.hop_samples = 512;
   const double frames_hz = settings.array.clock_hz / settings.front_end.decimation / 512;
@@ -243,15 +244,15 @@ TEST(DiskOfADoctor, MustTakeTheRateOfWhatIsRecorded) {
   settings.holography.imager = ImagerKind::kNone;
   EXPECT_DOUBLE_EQ(recorded_bytes_per_s(settings), 1.5e6 * 32 * 4 + frames_hz * 1e7 / 5);
   settings.processors.clear();
-  settings.daemon.recording.what = DaemonSettings::RecordWhat::kBits;
+  settings.daemon->recording.what = DaemonSettings::RecordWhat::kBits;
   const nlohmann::json fast = {{"free_bytes", 1e12}, {"problem", ""}, {"written_bytes", 64e6}, {"seconds", 0.1}};
   EXPECT_EQ(disk_diagnosis(settings, fast, {}).state, State::kOk);
   const nlohmann::json slow = {{"free_bytes", 1e12}, {"problem", ""}, {"written_bytes", 64e6}, {"seconds", 1.0}};
   EXPECT_EQ(disk_diagnosis(settings, slow, {}).state, State::kWarn);
-  settings.daemon.recording.trigger = DaemonSettings::Trigger::kLevel;
+  settings.daemon->recording.trigger = DaemonSettings::Trigger::kLevel;
   EXPECT_EQ(disk_diagnosis(settings, slow, {}).state, State::kFail);
   EXPECT_EQ(disk_diagnosis(settings, nlohmann::json(), {}).state, State::kFail);
-  settings.daemon.recording.directory.clear();
+  settings.daemon->recording.directory.clear();
   EXPECT_EQ(disk_diagnosis(settings, nlohmann::json(), {}).state, State::kOk);
 }
 

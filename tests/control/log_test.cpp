@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "nearfield/daemon_settings.hpp"
+
 namespace nearfield::control {
 namespace {
 

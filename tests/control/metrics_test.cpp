@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "control/socket/exposure.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::control {

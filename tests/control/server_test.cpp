@@ -16,6 +16,7 @@
 
 #include "control/socket/client.hpp"
 #include "control/socket/unix_socket.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 #include "support/command.hpp"
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/config.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/runtime_folder.h"
 #include "support/command.hpp"
 #include "support/places.hpp"

@@ -8,6 +8,8 @@
 #include <numbers>
 #include <random>
 
+#include "nearfield/daemon_settings.hpp"
+
 namespace nearfield::daemon {
 namespace {
 
@@ -22,9 +24,9 @@ Settings settings_of_samples(std::optional<double> pascal_per_unit = {}) {
   Settings settings;
   settings.array.geometry = {.rows = 4, .columns = 4, .pitch_x_m = 0.04, .pitch_y_m = 0.04};
   settings.array.pascal_per_unit = pascal_per_unit;
-  settings.daemon.source.kind = DaemonSettings::SourceKind::kPipe;
-  settings.daemon.source.payload = DaemonSettings::Payload::kSamples;
-  settings.daemon.source.path = "pipe-that-is-not-there";
+  settings.daemon->source.kind = DaemonSettings::SourceKind::kPipe;
+  settings.daemon->source.payload = DaemonSettings::Payload::kSamples;
+  settings.daemon->source.path = "pipe-that-is-not-there";
   return settings;
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/system/clocks.hpp"
 #include "daemon/live_rig.hpp"
+#include "nearfield/daemon_settings.hpp"
 
 // Hops that are fed before their ends: how the engine's thread waits for a window.
 namespace nearfield::daemon {
@@ -19,8 +20,8 @@ namespace {
 Settings polling_settings(std::optional<double> poll_us) {
   Settings settings = test::small_settings();
   settings.device.platform = "Portable";
-  settings.daemon.realtime.poll_us = poll_us;
-  settings.daemon.overload.shed_hops_ms = 600000.0;
+  settings.daemon->realtime.poll_us = poll_us;
+  settings.daemon->overload.shed_hops_ms = 600000.0;
   return settings;
 }
 

@@ -17,6 +17,7 @@
 #include "config/config.hpp"
 #include "core/system/clocks.hpp"
 #include "daemon/live_rig.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 #include "stream/packets/packet_intake.hpp"
 #include "stream/sending/fault_injector.hpp"
@@ -34,7 +35,7 @@ std::vector<test::KeptFrame> played(const Settings& settings, LiveInput* input_o
   publisher.set(Publisher::Priority::kController, &sink);
   publisher.set_bits(tap);
   LiveEngine engine(source->ring(), input, make_epoch(settings, input, 1), publisher,
-                    {.overload = settings.daemon.overload, .hooks = {}});
+                    {.overload = settings.daemon->overload, .hooks = {}});
   publisher.begin(*engine.epoch().engine, 1);
   source->start();
   std::vector<test::KeptFrame> frames = test::run_to_end(engine, sink);
@@ -50,9 +51,9 @@ constexpr DaemonSettings::Overload kNothingIsShed{
 
 Settings file_settings(const std::string& path) {
   Settings settings = test::small_settings();
-  settings.daemon.source.kind = DaemonSettings::SourceKind::kFile;
-  settings.daemon.source.path = path;
-  settings.daemon.source.pace = DaemonSettings::Pace::kFast;
+  settings.daemon->source.kind = DaemonSettings::SourceKind::kFile;
+  settings.daemon->source.path = path;
+  settings.daemon->source.pace = DaemonSettings::Pace::kFast;
   return settings;
 }
 
@@ -140,12 +141,12 @@ TEST(LiveEngine, SamplesOfSocketsAndPipesGiveTheFramesOfAFile) {
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
   for (const auto kind : {DaemonSettings::SourceKind::kUdp, DaemonSettings::SourceKind::kPipe}) {
     Settings settings = test::small_settings();
-    settings.daemon.source.kind = kind;
-    settings.daemon.source.payload = DaemonSettings::Payload::kSamples;
-    settings.daemon.source.address = "127.0.0.1:0";
-    settings.daemon.source.path = folder / "pipe";
-    settings.daemon.source.reorder_bit_times = 0;
-    settings.daemon.overload = kNothingIsShed;
+    settings.daemon->source.kind = kind;
+    settings.daemon->source.payload = DaemonSettings::Payload::kSamples;
+    settings.daemon->source.address = "127.0.0.1:0";
+    settings.daemon->source.path = folder / "pipe";
+    settings.daemon->source.reorder_bit_times = 0;
+    settings.daemon->overload = kNothingIsShed;
     const std::unique_ptr<Source> source = make_source(source_settings(settings));
     const LiveInput input = live_input(settings, *source);
     EXPECT_EQ(input.form, InputForm::kSamples);
@@ -154,7 +155,7 @@ TEST(LiveEngine, SamplesOfSocketsAndPipesGiveTheFramesOfAFile) {
     Publisher publisher;
     publisher.set(Publisher::Priority::kController, &sink);
     LiveEngine engine(source->ring(), input, make_epoch(settings, input, 1), publisher,
-                      {.overload = settings.daemon.overload, .hooks = {}});
+                      {.overload = settings.daemon->overload, .hooks = {}});
     publisher.begin(*engine.epoch().engine, 1);
     source->start();
     const std::jthread sender([&] {
@@ -192,12 +193,12 @@ TEST(LiveEngine, SamplesInUnitsOfTheirOwnGiveTheFramesOfPascal) {
       .write(reinterpret_cast<const char*>(units.data()), static_cast<std::streamsize>(units.size() * sizeof(float)));
   Settings settings = test::small_settings();
   settings.array.pascal_per_unit = kPascalPerUnit;
-  settings.daemon.source.kind = DaemonSettings::SourceKind::kPipe;
-  settings.daemon.source.payload = DaemonSettings::Payload::kSamples;
-  settings.daemon.source.sample_rate_hz = kRate_hz;
-  settings.daemon.source.path = folder / "units.raw";
-  settings.daemon.source.reorder_bit_times = 0;
-  settings.daemon.overload = kNothingIsShed;
+  settings.daemon->source.kind = DaemonSettings::SourceKind::kPipe;
+  settings.daemon->source.payload = DaemonSettings::Payload::kSamples;
+  settings.daemon->source.sample_rate_hz = kRate_hz;
+  settings.daemon->source.path = folder / "units.raw";
+  settings.daemon->source.reorder_bit_times = 0;
+  settings.daemon->overload = kNothingIsShed;
   const std::unique_ptr<Source> source = make_source(source_settings(settings));
   const LiveInput input = live_input(settings, *source);
   EXPECT_EQ(input.element_rate_hz, kRate_hz);
@@ -206,7 +207,7 @@ TEST(LiveEngine, SamplesInUnitsOfTheirOwnGiveTheFramesOfPascal) {
   Publisher publisher;
   publisher.set(Publisher::Priority::kController, &sink);
   LiveEngine engine(source->ring(), input, make_epoch(settings, input, 1), publisher,
-                    {.overload = settings.daemon.overload, .hooks = {}});
+                    {.overload = settings.daemon->overload, .hooks = {}});
   publisher.begin(*engine.epoch().engine, 1);
   source->start();
   const std::int64_t patience_ns = monotonic_ns() + 60'000'000'000;
@@ -362,7 +363,7 @@ std::int64_t stamp(std::uint64_t bit_times) {
 /// However long ago the stamps are.
 Settings settings_that_never_shed() {
   Settings settings = test::small_settings();
-  settings.daemon.overload = kNothingIsShed;
+  settings.daemon->overload = kNothingIsShed;
   return settings;
 }
 
@@ -511,7 +512,7 @@ TEST(LiveEngine, BitsOfShedHopsAreRecordedUntilRecordingsArePaused) {
   for (const double pause_recordings_ms : {600'000.0, 100.0}) {
     SCOPED_TRACE(pause_recordings_ms);
     Settings settings = test::small_settings();
-    settings.daemon.overload.pause_recordings_ms = pause_recordings_ms;
+    settings.daemon->overload.pause_recordings_ms = pause_recordings_ms;
     Rig rig(settings);
     rig.ring.begin_stream(3, 0);
     rig.feed(0, kBits, monotonic_ns() - kLongAgoNs);

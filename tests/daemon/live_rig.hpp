@@ -10,6 +10,7 @@
 
 #include "core/system/clocks.hpp"
 #include "daemon/daemon_support.hpp"
+#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::daemon {
 
@@ -42,7 +43,7 @@ struct Rig {
       std::uint64_t reorder_elements)
       : ring({.words_per_element = test::kSmallWords, .elements = elements, .reorder_elements = reorder_elements}),
         engine(ring, input, std::move(epoch), publisher,
-               {.overload = settings.daemon.overload, .poll_us = settings.daemon.realtime.poll_us, .hooks = {}}) {
+               {.overload = settings.daemon->overload, .poll_us = settings.daemon->realtime.poll_us, .hooks = {}}) {
     publisher.set(Publisher::Priority::kController, &sink);
     publisher.set_bits(&tap);
     publisher.begin(*engine.epoch().engine, 1);

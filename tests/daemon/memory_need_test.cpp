@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/daemon_support.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
@@ -17,8 +18,8 @@ constexpr double kGigabyte = 1e9;
 
 TEST(MemoryNeed, OfAnArmedRecorderIsItsHistory) {
   Settings settings = test::small_settings();
-  settings.daemon.recording.trigger = DaemonSettings::Trigger::kExternal;
-  settings.daemon.recording.pre_trigger_s = 60.0;
+  settings.daemon->recording.trigger = DaemonSettings::Trigger::kExternal;
+  settings.daemon->recording.pre_trigger_s = 60.0;
   const std::vector<MemoryNeed> needs = needs_of_epoch(settings);
   EXPECT_EQ(needs.back().key, "daemon.recording.pre_trigger_s");
   EXPECT_DOUBLE_EQ(needs.back().host_bytes, 60.0 * 1.5e6 * 8.0) << "two words a bit-time";
@@ -26,7 +27,7 @@ TEST(MemoryNeed, OfAnArmedRecorderIsItsHistory) {
               ElementsAre(HasSubstr("daemon.recording.pre_trigger_s: expected what fits into the 500 MB of memory that "
                                     "is free here, found a history of 60 s, 720 MB")));
   EXPECT_THAT(memory_problems(needs, {.host_bytes = kGigabyte}), IsEmpty());
-  settings.daemon.recording.trigger = DaemonSettings::Trigger::kNone;
+  settings.daemon->recording.trigger = DaemonSettings::Trigger::kNone;
   EXPECT_EQ(needs_of_epoch(settings).size(), 1U);
 }
 
@@ -61,9 +62,9 @@ TEST(MemoryNeed, OfAProcessorElsewhereIsItsDevices) {
 
 TEST(MemoryNeed, OfASourceIsItsRing) {
   Settings settings = test::small_settings();
-  settings.daemon.source.ring_bit_times = 1 << 20;
+  settings.daemon->source.ring_bit_times = 1 << 20;
   EXPECT_DOUBLE_EQ(needs_of_source(settings).front().host_bytes, 8.0 * (1 << 20));
-  settings.daemon.source.kind = DaemonSettings::SourceKind::kFile;
+  settings.daemon->source.kind = DaemonSettings::SourceKind::kFile;
   EXPECT_THAT(needs_of_source(settings), IsEmpty());
 }
 

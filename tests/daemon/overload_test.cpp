@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "nearfield/daemon_settings.hpp"
+
 namespace nearfield::daemon {
 namespace {
 

@@ -7,6 +7,7 @@
 #include "daemon/device_check.hpp"
 #include "daemon/live_rig.hpp"
 #include "devices/two_devices.hpp"
+#include "nearfield/daemon_settings.hpp"
 
 /// Live, on two devices.
 namespace nearfield::daemon {
@@ -54,7 +55,7 @@ TEST(LiveDevices, AProcessorElsewhereMakesTheSameFrames) {
 // the next one, and what was begun comes when it is there.
 TEST(LiveDevices, AMapThatIsLateElsewhereDelaysNoImage) {
   Settings settings = test::held_settings({"processors.far.kind=row_power", "processors.far.every_hops=2"});
-  settings.daemon.overload = {.pause_dashboards_ms = 1e6, .pause_recordings_ms = 1e6, .shed_hops_ms = 1e6};
+  settings.daemon->overload = {.pause_dashboards_ms = 1e6, .pause_recordings_ms = 1e6, .shed_hops_ms = 1e6};
   const LiveInput input = test::small_input();
   std::unique_ptr<Epoch> epoch = make_epoch(settings, input, 1);
   test::HeldEngine held = test::held_engine(epoch->plan);

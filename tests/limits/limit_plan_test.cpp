@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "limits/limit_support.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::limits {

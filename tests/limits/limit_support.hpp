@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "limits/limit_plan.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/frame.hpp"
 
 namespace nearfield::test {

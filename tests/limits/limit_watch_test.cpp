@@ -8,6 +8,7 @@
 
 #include "limits/limit_support.hpp"
 #include "limits/limit_words.hpp"
+#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::limits {
 namespace {

@@ -22,6 +22,7 @@
 
 #include "core/system/clocks.hpp"
 #include "files/files.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 #include "recording/output.hpp"
 #include "recording_support.hpp"

@@ -14,6 +14,7 @@
 
 #include "files/nfr/nfr_format.hpp"
 #include "files/nfr/nfr_reader.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "recording/bits_tap.hpp"
 #include "recording/recorder.hpp"
 #include "support/command.hpp"

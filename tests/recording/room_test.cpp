@@ -26,6 +26,7 @@
 #include "core/system/clocks.hpp"
 #include "core/system/file_descriptor.hpp"
 #include "files/nfr/nfr_format.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "recording/recording_support.hpp"
 #include "recording/room_keeper.hpp"
 #include "recording/room_times.hpp"

@@ -10,6 +10,7 @@
 #include <optional>
 #include <zmq.hpp>
 
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 #include "ring_support.hpp"
 

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/system/clocks.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 #include "stream/sending/packet_sender.hpp"
 #include "stream/source.hpp"

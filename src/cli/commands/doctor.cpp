@@ -23,6 +23,7 @@
 #include "core/file_text.hpp"
 #include "core/system/clocks.hpp"
 #include "core/system/program_file.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::cli {
@@ -221,7 +222,7 @@ void add_configured(const Settings& settings, const json& all, const json& disk,
                          .mend = "look for a disk or a network folder that hangs: findmnt, dmesg"});
     return;
   }
-  diagnoses.push_back(control::realtime_diagnosis(settings.daemon.realtime, findings_of(all, "limits")));
+  diagnoses.push_back(control::realtime_diagnosis(settings.daemon->realtime, findings_of(all, "limits")));
   diagnoses.push_back(control::socket_buffers_diagnosis(settings, findings_of(all, "socket_buffers")));
   diagnoses.push_back(control::disk_diagnosis(settings, disk, findings_of(all, "recordings")));
   struct Plain {
@@ -262,7 +263,7 @@ std::vector<Diagnosis> examine(const DoctorArguments& arguments) {
   LimitedRun device(check_line(arguments, settings.has_value()), kDoctorLimit_s,
                     arguments.config == kStandardInput ? standard_input_text() : "");
   LimitedRun drivers([] { return control::look_at_drivers(); }, kDoctorLimit_s);
-  const std::string folder = settings ? settings->daemon.recording.directory : "";
+  const std::string folder = settings ? settings->daemon->recording.directory : "";
   LimitedRun disk([&folder] { return folder.empty() ? "" : control::look_at_disk(folder); }, kDoctorLimit_s);
   std::vector<Diagnosis> diagnoses;
   diagnoses.push_back(control::diagnosis_of(

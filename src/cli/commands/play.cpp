@@ -180,7 +180,7 @@ std::vector<std::string> own_settings(const Playing& playing) {
   }
   std::vector<std::string> settings = own;
   settings.insert(settings.end(), playing.overrides.begin(), playing.overrides.end());
-  for (const DaemonSettings::Limit& limit : load_settings(playing.config, settings).daemon.limits) {
+  for (const DaemonSettings::Limit& limit : load_settings(playing.config, settings).daemon->limits) {
     if (limit.record) {
       own.push_back(fmt::format("daemon.limits.{}.record=false", limit.name));
     }

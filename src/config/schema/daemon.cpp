@@ -6,6 +6,7 @@
 
 #include "config/schema/sections.hpp"
 #include "config/yaml_text.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/network.hpp"
 
 namespace nearfield::schema {

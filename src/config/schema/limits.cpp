@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "config/schema/sections.hpp"
+#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::schema {
 namespace {

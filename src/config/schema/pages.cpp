@@ -10,6 +10,7 @@
 
 #include "config/schema/processor_kinds.hpp"
 #include "config/schema/sections.hpp"
+#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::schema {
 namespace {
@@ -206,7 +207,7 @@ Settings with_each_kind() {
     processor.own = kind.make();
     settings.processors.push_back(std::move(processor));
   }
-  settings.daemon.limits.push_back({.name = "NAME"});
+  settings.daemon->limits.push_back({.name = "NAME"});
   return settings;
 }
 

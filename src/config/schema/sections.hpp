@@ -1,5 +1,6 @@
 #pragma once
 #include "config/schema/section.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/settings.hpp"
 
 /// The sections of a configuration. Each function describes one, the settings of which are kept in its second argument.

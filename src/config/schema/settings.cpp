@@ -172,7 +172,7 @@ Section describe(Settings& settings) {
   describe(all.section("daemon",
                        "Of nearfieldd alone; other commands read it and pass it over. Relative paths count from this "
                        "file's folder."),
-           settings.daemon);
+           *settings.daemon);
   return all;
 }
 

@@ -8,6 +8,7 @@
 #include "config/live_samples.hpp"
 #include "control/checks/check_parts.hpp"
 #include "control/socket/exposure.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::control {
@@ -15,7 +16,7 @@ namespace {
 
 /// Nothing but the settings says what comes; who reads the line sees whether it is so.
 void look_at_input(CheckUp& up) {
-  if (takes_live_samples(up.settings.daemon.source)) {
+  if (takes_live_samples(up.settings.daemon->source)) {
     up.note("daemon.source: " + text_of(live_input_facts(up.settings)));
   }
 }
@@ -60,7 +61,7 @@ std::vector<Finding> machine_findings(const Settings& settings) {
       up.findings[i].check = look.check;
     }
   }
-  for (std::string& warning : exposure_warnings(settings.daemon)) {
+  for (std::string& warning : exposure_warnings(*settings.daemon)) {
     up.findings.push_back({.kind = Finding::Kind::kNote, .text = std::move(warning), .check = "exposure"});
   }
   return up.findings;

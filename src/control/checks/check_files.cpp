@@ -12,6 +12,7 @@
 #include "control/service/service_manager.hpp"
 #include "core/system/file_descriptor.hpp"
 #include "core/system/unix_listener.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::control {
@@ -196,25 +197,25 @@ std::string why_not_writable(const fs::path& folder) {
 }
 
 bool daemon_answers(const Settings& settings) {
-  const std::string& setting = settings.daemon.control.socket;
+  const std::string& setting = settings.daemon->control.socket;
   return !setting.empty() && service_at(socket_to_connect(setting, DaemonSettings::Control::kFile)) == Service::kSome;
 }
 
 void look_at_sockets(CheckUp& up) {
-  const DaemonSettings& daemon = up.settings.daemon;
+  const DaemonSettings& daemon = *up.settings.daemon;
   look_at_socket(daemon.publish.ring.socket, DaemonSettings::Ring::kFile, "daemon.publish.ring.socket", up);
   look_at_socket(daemon.control.socket, DaemonSettings::Control::kFile, "daemon.control.socket", up);
 }
 
 void look_at_stale_sockets(CheckUp& up) {
-  const DaemonSettings& daemon = up.settings.daemon;
+  const DaemonSettings& daemon = *up.settings.daemon;
   look_at_stale_socket(daemon.publish.ring.socket, DaemonSettings::Ring::kFile, "daemon.publish.ring.socket", up);
   look_at_stale_socket(daemon.control.socket, DaemonSettings::Control::kFile, "daemon.control.socket", up);
 }
 
 void look_at_files(CheckUp& up) {
   using Kind = DaemonSettings::SourceKind;
-  const DaemonSettings& daemon = up.settings.daemon;
+  const DaemonSettings& daemon = *up.settings.daemon;
   look_at_file(up.settings.array.calibration_path, "array.calibration", false, up);
   look_at_file(up.settings.array.positions_path, "array.positions", false, up);
   if (daemon.source.kind == Kind::kFile || daemon.source.kind == Kind::kPipe) {
@@ -247,7 +248,7 @@ void look_at_array(CheckUp& up) {
 }
 
 void look_at_recordings(CheckUp& up) {
-  const DaemonSettings::Recording& recording = up.settings.daemon.recording;
+  const DaemonSettings::Recording& recording = up.settings.daemon->recording;
   if (recording.directory.empty()) {
     return;
   }

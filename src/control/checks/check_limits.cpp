@@ -6,6 +6,7 @@
 
 #include "control/checks/check_parts.hpp"
 #include "control/service/realtime.hpp"
+#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::control {
 namespace {
@@ -16,7 +17,7 @@ constexpr rlim_t kFewestDescriptors = 192;
 }  // namespace
 
 void look_at_limits(CheckUp& up) {
-  const DaemonSettings::Realtime& realtime = up.settings.daemon.realtime;
+  const DaemonSettings::Realtime& realtime = up.settings.daemon->realtime;
   // On a thread of its own, which takes its priority with it when it ends.
   for (std::string& lack : std::async(std::launch::async, [&] { return apply_realtime(realtime); }).get()) {
     up.problem(std::move(lack));

@@ -11,6 +11,7 @@
 
 #include "control/checks/check_parts.hpp"
 #include "core/system/file_descriptor.hpp"
+#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::control {
 namespace {
@@ -113,7 +114,7 @@ void look_at_receive_buffer(std::int64_t wanted_bytes, CheckUp& up) {
 
 void look_at_ports(CheckUp& up) {
   constexpr std::string_view kTcp = "tcp://";
-  const DaemonSettings& daemon = up.settings.daemon;
+  const DaemonSettings& daemon = *up.settings.daemon;
   if (daemon.source.kind == DaemonSettings::SourceKind::kUdp) {
     look_at_port({"daemon.source.address", daemon.source.address, SOCK_DGRAM, "UDP"}, up);
     const std::string& interface = daemon.source.interface;
@@ -136,8 +137,8 @@ void look_at_ports(CheckUp& up) {
 }
 
 void look_at_socket_buffers(CheckUp& up) {
-  if (up.settings.daemon.source.kind == DaemonSettings::SourceKind::kUdp) {
-    look_at_receive_buffer(up.settings.daemon.source.receive_buffer_bytes, up);
+  if (up.settings.daemon->source.kind == DaemonSettings::SourceKind::kUdp) {
+    look_at_receive_buffer(up.settings.daemon->source.receive_buffer_bytes, up);
   }
 }
 

@@ -19,6 +19,7 @@
 #include "config/data_rates.hpp"
 #include "control/checks/check_parts.hpp"
 #include "core/system/file_descriptor.hpp"
+#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::control {
 namespace {
@@ -175,7 +176,7 @@ Diagnosis realtime_diagnosis(const DaemonSettings::Realtime& realtime, const std
 
 Diagnosis socket_buffers_diagnosis(const Settings& settings, const std::vector<Finding>& findings) {
   constexpr double kLeast_s = 0.05;
-  const DaemonSettings::Source& source = settings.daemon.source;
+  const DaemonSettings::Source& source = settings.daemon->source;
   if (source.kind != DaemonSettings::SourceKind::kUdp) {
     return {.name = "socket_buffers", .found = "the source is not udp", .needed = "nothing", .mend = ""};
   }

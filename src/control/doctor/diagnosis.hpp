@@ -9,6 +9,7 @@
 
 #include "control/checks/check.hpp"
 #include "control/doctor/limited_run.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/settings.hpp"
 
 /// What `nearfield doctor` says of a machine beside a configuration. No OpenCL: what needs it, nearfieldd looks at.

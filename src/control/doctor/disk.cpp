@@ -12,6 +12,7 @@
 #include "config/data_rates.hpp"
 #include "control/doctor/diagnosis.hpp"
 #include "core/system/file_descriptor.hpp"
+#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::control {
 namespace {
@@ -39,9 +40,9 @@ FileDescriptor nameless_file(const std::string& folder) {
 
 double recorded_bytes_per_s(const Settings& settings) {
   using What = DaemonSettings::RecordWhat;
-  const DaemonSettings::Recording& recording = settings.daemon.recording;
+  const DaemonSettings::Recording& recording = settings.daemon->recording;
   const bool keeps_bits =
-      recording.what != What::kImages && settings.daemon.source.payload == DaemonSettings::Payload::kBits;
+      recording.what != What::kImages && settings.daemon->source.payload == DaemonSettings::Payload::kBits;
   const bool keeps_frames = recording.what != What::kBits;
   return (keeps_bits ? wire_bytes_per_s(settings) : 0.0) + (keeps_frames ? frames_bytes_per_s(settings) : 0.0);
 }
@@ -79,7 +80,7 @@ std::string look_at_disk(const std::string& folder) {
 }
 
 Diagnosis disk_diagnosis(const Settings& settings, const json& seen, const std::vector<Finding>& findings) {
-  const std::string& folder = settings.daemon.recording.directory;
+  const std::string& folder = settings.daemon->recording.directory;
   const double needed = recorded_bytes_per_s(settings);
   Diagnosis result =
       diagnosis_of("disk", findings, folder.empty() ? "daemon.recording.directory is off" : "",
@@ -87,7 +88,7 @@ Diagnosis disk_diagnosis(const Settings& settings, const json& seen, const std::
   if (folder.empty() || result.state != Diagnosis::State::kOk) {
     return result;
   }
-  const bool is_armed = settings.daemon.recording.trigger != DaemonSettings::Trigger::kNone;
+  const bool is_armed = settings.daemon->recording.trigger != DaemonSettings::Trigger::kNone;
   if (!seen.is_object()) {
     result.state = Diagnosis::State::kFail;
     result.found = fmt::format("{}: a write did not end within the time limit", folder);

@@ -16,6 +16,7 @@
 #include "control/service/printable_lines.hpp"
 #include "control/service/realtime.hpp"
 #include "core/system/terminal.hpp"
+#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::control {
 namespace {

@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "nearfield/daemon_settings.hpp"
+
 namespace nearfield::control {
 namespace {
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "nearfield/daemon_settings.hpp"
+
 namespace nearfield::control {
 namespace {
 

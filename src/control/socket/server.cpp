@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "control/service/realtime.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::control {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {

@@ -11,6 +11,7 @@
 
 #include "daemon/background/ring_freezer.hpp"
 #include "files/nfr/nfr_list.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
@@ -36,7 +37,7 @@ RecorderStatus begun(const Recorder& recorder) {
 
 /// Whether a recorder that was made for one would be made for the other just so.
 bool records_alike(const Settings& a, const Settings& b) {
-  return a.daemon.recording == b.daemon.recording && a.array.geometry == b.array.geometry &&
+  return a.daemon->recording == b.daemon->recording && a.array.geometry == b.array.geometry &&
          a.array.sensitivity_dbfs == b.array.sensitivity_dbfs && a.holography.standoff_m == b.holography.standoff_m;
 }
 
@@ -101,13 +102,13 @@ RecordingController::RecordingController(const LiveInput& input, Install install
 void RecordingController::use(const Settings& settings) {
   const std::lock_guard lock(mutex_);
   const bool same = records_alike(settings_, settings);
-  const bool was_armed = arms_by(settings_.daemon.recording);
-  const bool arms = arms_by(settings.daemon.recording);
+  const bool was_armed = arms_by(settings_.daemon->recording);
+  const bool arms = arms_by(settings.daemon->recording);
   settings_ = settings;
-  keeper_.use(settings.daemon.recording);
+  keeper_.use(settings.daemon->recording);
   {
     const std::lock_guard settings_lock(settings_mutex_);
-    triggers_ = settings.daemon.recording;
+    triggers_ = settings.daemon->recording;
   }
   if (arms && !(recorder_ && same) && !is(RecorderState::kRecording)) {
     install({.action = Action::kArm, .bits = {}, .images = {}, .seconds = {}, .name = {}});
@@ -118,7 +119,7 @@ void RecordingController::use(const Settings& settings) {
 }
 
 RecorderOptions RecordingController::options(const RecordRequest& request) const {
-  const DaemonSettings::Recording& recording = settings_.daemon.recording;
+  const DaemonSettings::Recording& recording = settings_.daemon->recording;
   if (recording.directory.empty()) {
     throw ConfigError("daemon.recording.directory: expected a folder, found none, so that nothing can be recorded");
   }
@@ -262,7 +263,7 @@ nlohmann::json RecordingController::recordings() const {
   std::string present;
   {
     const std::lock_guard lock(mutex_);
-    folder = settings_.daemon.recording.directory;
+    folder = settings_.daemon->recording.directory;
     present = is(RecorderState::kRecording) ? recorder_->status().path : std::string();
   }
   nlohmann::json list = nlohmann::json::array();

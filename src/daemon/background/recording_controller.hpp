@@ -10,6 +10,7 @@
 #include "control/service/log.hpp"
 #include "control/socket/protocol.hpp"
 #include "daemon/live/live_input.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "recording/recorder.hpp"
 #include "recording/room_keeper.hpp"
 #include "stream/ingest_ring.hpp"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/system/clocks.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::daemon {

@@ -13,6 +13,7 @@
 #include "daemon/memory_need.hpp"
 #include "engine/devices.hpp"
 #include "engine/feeder.hpp"
+#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::daemon {
 namespace {
@@ -135,7 +136,7 @@ std::vector<limits::LimitPlan> limits_of(const Settings& settings, const Engine&
   for (std::size_t p = 0; p < engine.processors(); ++p) {
     headers.push_back(&engine.header(p));
   }
-  return limits::plan_limits(settings.daemon.limits, headers);
+  return limits::plan_limits(settings.daemon->limits, headers);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "config/live_samples.hpp"
+#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::daemon {
 namespace {
@@ -43,7 +44,7 @@ bool is_regular_file(const std::string& path) {
 }
 
 std::string text_of(const Settings& settings, const LiveInput& input) {
-  if (is_bare(settings.daemon.source)) {
+  if (is_bare(settings.daemon->source)) {
     return nearfield::text_of(live_input_facts(settings));
   }
   return fmt::format("{:.10g} samples a second ({})",
@@ -55,9 +56,9 @@ std::string text_of(const Settings& settings, const LiveInput& input) {
 InputWatch::InputWatch(const Settings& settings, const LiveInput& input)
     : input_(input),
       channels_(static_cast<int>(input.words_per_element)),
-      is_unit_given_(!takes_live_samples(settings.daemon.source) || settings.array.pascal_per_unit.has_value()),
-      is_pipe_(settings.daemon.source.kind == DaemonSettings::SourceKind::kPipe),
-      has_rate_(is_bare(settings.daemon.source) && !(is_pipe_ && is_regular_file(settings.daemon.source.path))),
+      is_unit_given_(!takes_live_samples(settings.daemon->source) || settings.array.pascal_per_unit.has_value()),
+      is_pipe_(settings.daemon->source.kind == DaemonSettings::SourceKind::kPipe),
+      has_rate_(is_bare(settings.daemon->source) && !(is_pipe_ && is_regular_file(settings.daemon->source.path))),
       text_(text_of(settings, input)),
       rate_(input.element_rate_hz) {}
 

@@ -12,6 +12,7 @@
 #include "daemon/live/publisher.hpp"
 #include "engine/feeder.hpp"
 #include "engine/search_chain.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "pipeline/missing_bits.hpp"
 #include "stream/ingest_ring.hpp"
 

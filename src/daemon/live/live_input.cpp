@@ -8,6 +8,7 @@
 #include "config/live_samples.hpp"
 #include "config/words.hpp"
 #include "files/array_files_on_disk.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/layout.hpp"
 #include "pipeline/input.hpp"
@@ -34,21 +35,21 @@ std::string name_of_input(const DaemonSettings::Source& source) {
 
 /// Rate and unit of samples, and where a file says so their microphones. A file's values are pascal when they come.
 void describe_samples(const Settings& settings, LiveInput& input) {
-  if (takes_live_samples(settings.daemon.source)) {
+  if (takes_live_samples(settings.daemon->source)) {
     const LiveInputFacts facts = live_input_facts(settings);
     input.element_rate_hz = facts.element_rate_hz;
     input.pascal_per_unit = facts.pascal_per_unit;
     return;
   }
-  const TimeDataReader reader(settings.daemon.source.path, settings.array.channels);
+  const TimeDataReader reader(settings.daemon->source.path, settings.array.channels);
   input.element_rate_hz = reader.sample_rate_hz();
-  input.positions_m = positions_beside(settings, reader.positions(), settings.daemon.source.path);
+  input.positions_m = positions_beside(settings, reader.positions(), settings.daemon->source.path);
 }
 
 }  // namespace
 
 SourceSettings source_settings(const Settings& settings) {
-  const DaemonSettings::Source& source = settings.daemon.source;
+  const DaemonSettings::Source& source = settings.daemon->source;
   SourceSettings out;
   out.source = source;
   out.pascal_per_unit = settings.array.pascal_per_unit;
@@ -75,12 +76,12 @@ LiveInput live_input(const Settings& settings, const Source& source) {
   LiveInput input;
   input.words_per_element = ring.words_per_element;
   input.capture = source.capture();
-  input.name = name_of_input(settings.daemon.source);
-  const bool plays = settings.daemon.source.kind == DaemonSettings::SourceKind::kFile ||
-                     settings.daemon.source.kind == DaemonSettings::SourceKind::kSimulate;
-  input.waits = plays && settings.daemon.source.pace == DaemonSettings::Pace::kFast;
+  input.name = name_of_input(settings.daemon->source);
+  const bool plays = settings.daemon->source.kind == DaemonSettings::SourceKind::kFile ||
+                     settings.daemon->source.kind == DaemonSettings::SourceKind::kSimulate;
+  input.waits = plays && settings.daemon->source.pace == DaemonSettings::Pace::kFast;
   input.element_rate_hz = input.capture ? input.capture->sample_rate_hz : settings.array.clock_hz;
-  input.rate_from = is_bare(settings.daemon.source) ? live_input_facts(settings).rate_from : input.name;
+  input.rate_from = is_bare(settings.daemon->source) ? live_input_facts(settings).rate_from : input.name;
   if (ring.kind == PayloadKind::kSamples) {
     input.form = InputForm::kSamples;
     input.elements_per_sample = 1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/durations.hpp"
+#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::daemon {
 

@@ -13,6 +13,7 @@
 #include <zmq.hpp>
 
 #include "core/system/secret_file.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 #include "ring/frame_encoder.hpp"
 #include "ring/per_processor.hpp"

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/network.hpp"
 #include "stream/ingest_ring.hpp"
 #include "stream/packets/packet.hpp"

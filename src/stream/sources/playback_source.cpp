@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/system/clocks.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 #include "stream/sending/pacer.hpp"
 #include "stream/sources/playback.hpp"

@@ -54,7 +54,7 @@ struct EnginePlan {
   bool has_processor = true;
   /// Batches of windows that may be in flight at once: 1 or 2 (Engine::batches_in_flight()).
   std::size_t batches_in_flight = 1;
-  std::shared_ptr<TrackIds> track_ids = nullptr;      ///< as in ProcessorPlan
+  std::shared_ptr<TrackIds> track_ids = nullptr;      ///< see ProcessorPlan
   std::shared_ptr<const ArrayFiles> files = nullptr;  ///< files that the settings name by path; null: none is read
 };
 
@@ -379,7 +379,7 @@ class Engine {
     ResultHeader header;
     int every_hops = 1;
     std::size_t tap = 0;
-    std::vector<int> subset;                       ///< as in Processor::subset()
+    std::vector<int> subset;                       ///< see Processor::subset()
     std::vector<std::uint32_t> memory_flags = {};  ///< [window]
     const ImagesOnHost* images = nullptr;
   };

@@ -53,7 +53,7 @@ class MicrophoneWatch {
   std::unique_ptr<health::Monitor> monitor_;  ///< null: not watched
   std::uint64_t interval_ = 1;
   std::uint64_t next_ = 0;
-  std::vector<int> masked_;                 ///< as of the last change
+  std::vector<int> masked_;                 ///< channels, since the last change
   std::map<int, health::Condition> found_;  ///< first cause of each channel, also of those that have recovered
 };
 

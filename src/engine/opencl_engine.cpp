@@ -181,7 +181,7 @@ class OpenclEngine : public Engine {
   std::deque<Begun> begun_;  ///< used with two batches in flight
   std::size_t place_ = 0;    ///< index of the results on the host that were begun or finished last
   std::size_t begun_place_ = 0;
-  std::uint64_t first_sample_ = 0;  ///< of the windows computed last
+  std::uint64_t first_sample_ = 0;  ///< start of the windows computed last
   std::size_t windows_ = 0;         ///< number of these
   bool has_late_taps_ = false;
   bool is_computed_ = false;  ///< true: nothing has been pushed since

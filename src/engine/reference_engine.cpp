@@ -298,7 +298,7 @@ class ReferenceEngine : public Engine {
   std::vector<Run> runs_;                               ///< [processor]
   std::vector<std::uint32_t> room_;
   std::vector<WindowStatus> statuses_;
-  std::uint64_t first_sample_ = 0;  ///< of the windows computed last
+  std::uint64_t first_sample_ = 0;  ///< start of the windows computed last
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ class Maps {
   [[nodiscard]] const ocl::Program& program() const { return program_; }
   [[nodiscard]] const Input& input() const { return input_; }
   [[nodiscard]] const ocl::Buffer<float>& weights() const { return input_.weights; }  ///< [window][channel], g
-  [[nodiscard]] const ocl::Buffer<float>& norms() const { return norms_; }  ///< as in kernels/processors/beamform.cl
+  [[nodiscard]] const ocl::Buffer<float>& norms() const { return norms_; }  ///< layout: kernels/processors/beamform.cl
   /// [channel]; 0 for masked microphones.
   [[nodiscard]] const ocl::Buffer<float>& shading_on_device() const { return shading_; }
   /// Weights of the microphones that are not masked.

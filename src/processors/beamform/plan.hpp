@@ -54,8 +54,7 @@ struct BeamformPlan {
   std::vector<double> shading;                   ///< [channel], > 0
   far_field::Grid grid;                          ///< directions where `is_plane_wave`
   bool is_plane_wave = false;
-  std::vector<double> distances_m;             ///< distances of the planes; empty where pixels have no distance or one
-                                               ///< each
+  std::vector<double> distances_m;             ///< empty where pixels have no distance or one each
   std::vector<SectorPixels> sectors;           ///< one per sector of the settings
   std::vector<std::complex<float>> templates;  ///< only measured: [frequency][pixel][channel], NaN where left out
   std::vector<std::string> left_out;           ///< in words: templates without a value at some frequency

@@ -59,8 +59,7 @@ class Publisher {
   std::optional<SectorPowers<float>> sectors_;
   std::optional<BandSums> bands_of_sectors_;
   std::optional<LargestPlane<float>> largest_;
-  ocl::HostBuffer<float> on_host_;  ///< [slot][maps, focus, sectors], for each window of a batch and the last one
-                                    ///< before
+  ocl::HostBuffer<float> on_host_;  ///< [slot][maps, focus, sectors]: a slot per window of a batch, and the last
   std::size_t slot_ = 0;
   std::vector<std::size_t> slot_of_window_;
   double effective_ = 0.0;

@@ -35,7 +35,7 @@ class Snapshots {
   AverageKind kind_;
   int windows_apart_ = 1;
   int snapshots_of_block_ = 1;
-  double decay_ = 0.0;        ///< of an exponential average, per snapshot
+  double decay_ = 0.0;        ///< factor per snapshot of an exponential average
   double correlation_ = 0.0;  ///< rho^2 of neighbours
   struct State {
     int since_snapshot = 0;

@@ -105,7 +105,7 @@ class OpenclEngine : public Engine {
     std::unique_ptr<Processor> processor;
     std::uint64_t sample_window = 0;     ///< decimated samples per window that it works on; 0: none
     std::vector<WindowStatus> statuses;  ///< [window] of those it was last enqueued on, without the absent
-    std::size_t absent = 0;              ///< number of leading windows that its tap does not have
+    std::size_t absent = 0;              ///< number of leading windows that its tap lacks
   };
   /// Late work on a device. A device without prompt work is "apart": it has its own copy of the bits and its own pace,
   /// and no frame waits for it.
@@ -702,8 +702,7 @@ int OpenclEngine::non_finite_microphones(std::size_t processor, std::size_t wind
   const std::size_t present = window - run.absent;
   const std::span<const std::uint32_t> status = run.processor->host_status();
   const int own = status.empty() ? 0 : static_cast<int>(status[present * kStatusWords + 1]);
-  const bool counts_its_own = !status.empty() && !run.processor->subset().empty();  // the tap also counts microphones
-                                                                                    // outside the subset
+  const bool counts_its_own = !status.empty() && !run.processor->subset().empty();  // the tap counts others, too
   return counts_its_own ? own : std::max(own, run.statuses.at(present).non_finite_microphones);
 }
 

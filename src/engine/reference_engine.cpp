@@ -196,8 +196,7 @@ class ReferenceEngine : public Engine {
     std::size_t sample_window = 0;     ///< decimated samples per window that it works on; 0: none
     std::vector<std::uint32_t> flags;  ///< [window]
     std::vector<int> non_finite;       ///< [window]
-    std::size_t absent = 0;            ///< number of leading windows that its tap does not have; vectors above omit
-                                       ///< them
+    std::size_t absent = 0;            ///< leading windows that its tap lacks; omitted in the vectors above
   };
   [[nodiscard]] int non_finite_microphones(std::size_t processor, std::size_t window) const override {
     return runs_.at(processor).non_finite.at(window - runs_[processor].absent);

@@ -24,7 +24,7 @@ struct CrossSpectraInfo {
 };
 
 /// Writes /csm complex64 [frequency][channel][channel], Pa^2, /frequencies_hz, /positions_m float64 [x, y, z][channel]
-/// with z = 0 in the array's plane and z towards the sources, as Acoular has it, and /geometry.
+/// with z = 0 in the array's plane and z towards the sources, as in Acoular, and /geometry.
 class CrossSpectraWriter {
  public:
   CrossSpectraWriter(const std::filesystem::path& path, const CrossSpectraInfo& info);

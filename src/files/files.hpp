@@ -151,9 +151,9 @@ class ChannelChoice {
   int there_;
 };
 
-/// Samples of all microphones over time, from Acoular's HDF5 (/time_data float32 [sample][channel], attribute
+/// Reader of samples of all microphones over time, from Acoular's HDF5 (/time_data float32 [sample][channel], attribute
 /// sample_freq), WAV and RF64, universal files (datasets 58 and 58b) and MATLAB's files: docs/time_data.md. Files of
-/// any length are read piece by piece, but for compressed variables of MATLAB files of level 5.
+/// any length are read piece by piece, except for compressed variables of MATLAB files of level 5.
 class TimeDataReader {
  public:
   /// `channels` are array.channels.

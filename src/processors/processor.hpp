@@ -41,9 +41,8 @@ struct ProcessorPlan {
   bool input_is_finite = false;        ///< true: spectra from bits, never NaN or infinite
   int batch = 1;                       ///< windows that are computed together
   int batches_in_flight = 1;           ///< number with host memory for products: 1, or 2 if it takes turns
-  std::vector<int> channels = {};      ///< common to all of a run's configurations; null: its own
-  std::shared_ptr<TrackIds> track_ids = nullptr;  ///< common to all configurations of a run; null: the processor has
-                                                  ///< its own
+  std::vector<int> channels = {};      ///< channels in the run's array if `array` is a part of it; empty: the whole
+  std::shared_ptr<TrackIds> track_ids = nullptr;      ///< common to all of a run's configurations; null: its own
   std::shared_ptr<const ArrayFiles> files = nullptr;  ///< files that the settings name by path; null: none is read
 };
 

@@ -29,8 +29,7 @@ int reference_microphone(const ArrayGeometry& geometry, std::span<const Principa
 
 struct TemplateOptions {
   std::vector<std::filesystem::path> inputs;       ///< recordings of one source, one per place
-  std::vector<std::array<double, 3>> positions_m;  ///< [input], on the axes of images; recordings with equal positions
-                                                   ///< are combined
+  std::vector<std::array<double, 3>> positions_m;  ///< [input], on the axes of images; equal positions are combined
   Settings settings;
   EngineKind engine = EngineKind::kOpencl;
   std::function<void(const std::string&)> warn = {};  ///< called for microphones with windows left out

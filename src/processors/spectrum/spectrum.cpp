@@ -83,8 +83,7 @@ class SpectrumProcessor : public Processor {
     amplitudes_ = program.kernel("amplitudes");
     amplitudes_.set("bins", bins_).set("scales", scales_).set("bad_in", bad_in_).set("levels", levels_);
     of_frame_ = amplitudes_.arguments("frame");
-    device.enqueue_fill(lines_, 0.0F,
-                        kSpectrumStage);  // unused windows of a short batch are transformed too
+    device.enqueue_fill(lines_, 0.0F, kSpectrumStage);  // a short batch transforms unused lines too
     device.enqueue_fill(bad_in_, frame_, kSpectrumStage);
     use(make_mask(plan_.array, {}));
   }

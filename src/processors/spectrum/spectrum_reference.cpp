@@ -95,7 +95,7 @@ class SpectrumReference : public reference::Processor {
   std::vector<reference::Complex> roots_;   ///< [n], e^{-j 2 pi n / N}
   std::vector<double> taper_;               ///< [n]
   double taper_sum_ = 0.0;
-  std::vector<double> impulse_;  ///< decimator's; empty for pascal
+  std::vector<double> impulse_;  ///< impulse response of the decimator; empty for pascal
   std::span<const double> samples_;
   std::vector<float> levels_;         ///< [window][point][bin]
   std::vector<std::uint32_t> heard_;  ///< [window][point]

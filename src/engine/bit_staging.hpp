@@ -8,8 +8,8 @@
 
 namespace nearfield {
 
-/// Page-locked memory that bits wait in until the device has fetched them, in halves that take turns where bits must
-/// stay until the frame after, or until the batch after is begun.
+/// Page-locked memory that holds bits until the device has fetched them. It has two alternating halves where bits must
+/// stay until the next frame, or until the next batch has begun.
 class BitStaging {
  public:
   BitStaging(const ocl::Device& device, std::size_t wire_words, bool has_halves)
@@ -20,14 +20,14 @@ class BitStaging {
   std::span<std::uint32_t> room(std::size_t wire_words) {
     return memory_.values().subspan(begin_ + used_, std::min(wire_words, words_ - used_));
   }
-  /// True when the bits lie in the room that was given last.
+  /// True if the bits lie in the room that room() returned last.
   [[nodiscard]] bool holds(std::span<const std::uint32_t> wire) const {
     return wire.data() == memory_.values().data() + begin_ + used_;
   }
   void use(std::size_t wire_words) { used_ += wire_words; }
-  /// What lies here is no longer needed.
+  /// Frees the half in use: its bits are no longer needed.
   void clear() { used_ = 0; }
-  /// What was used stays until the next call but one.
+  /// Switches to the other half; the used bits stay valid until the call after the next.
   void turn() {
     begin_ = has_halves_ && begin_ == 0 ? words_ : 0;
     used_ = 0;
@@ -35,9 +35,9 @@ class BitStaging {
 
  private:
   ocl::HostBuffer<std::uint32_t> memory_;
-  std::size_t words_;  ///< of a half
+  std::size_t words_;  ///< per half
   bool has_halves_;
-  std::size_t begin_ = 0;  ///< of the half in use
+  std::size_t begin_ = 0;  ///< start of the half in use
   std::size_t used_ = 0;
 };
 

@@ -13,7 +13,7 @@ namespace {
 /// Files may hold lengths as float32.
 bool same_length(double a_m, double b_m) { return std::abs(a_m - b_m) <= 1e-6 * std::abs(b_m); }
 
-/// Of arrays of as many microphones; positions to 1 um, and of both or neither.
+/// Compares arrays with equal numbers of microphones: positions to 1 um; false if only one has positions.
 bool same_places(const ArrayGeometry& a, const ArrayGeometry& b) {
   constexpr double kSame_m = 1e-6;
   bool are_same = a.is_grid() == b.is_grid();
@@ -70,7 +70,7 @@ std::vector<std::complex<float>> calibration_gains(const ArraySettings& array,
     const auto weight = static_cast<float>(span_hz > 0.0 ? (frequency_hz - known_hz[low]) / span_hz : 0.0);
     for (std::size_t channel = 0; channel < channels; ++channel) {
       const std::complex<float> below = calibration.gains[low * channels + channel];
-      // Without the difference a weight of 0 would carry a NaN over.
+      // Skip the difference at weight 0: NaN * 0 would be NaN.
       gains.push_back(weight > 0.0F ? below + weight * (calibration.gains[high * channels + channel] - below) : below);
     }
   }

@@ -7,9 +7,9 @@
 
 namespace nearfield {
 
-/// Gains of the calibration that `files` bring, at each frequency, [frequency][row][column], linear between the file's
-/// frequencies; empty when the settings name none. Throws ConfigError when its geometry or range of frequencies does
-/// not fit, and where `files` is null and the settings name one.
+/// Calibration gains from `files` at each frequency, [frequency][row][column], interpolated linearly between the file's
+/// frequencies; empty when the settings name no calibration. Throws ConfigError when its geometry or range of
+/// frequencies does not fit, and where `files` is null and the settings name one.
 std::vector<std::complex<float>> calibration_gains(const ArraySettings& array,
                                                    const std::vector<double>& frequencies_hz, const ArrayFiles* files);
 

@@ -104,7 +104,7 @@ std::unique_ptr<Engine> make_engine(const ocl::Device& device, const EnginePlan&
 
 namespace {
 
-/// A line that begins with a key of front_end, with the key that the processor has for it, if there is one.
+/// Replaces a front_end key at the start of a line by the processor's key for it, if there is one.
 std::string with_key_of(const std::string& owner, const std::string& line) {
   constexpr std::array<std::array<std::string_view, 2>, 5> kKeys = {{{"front_end.kind", "kind"},
                                                                      {"front_end.window_samples", "window_samples"},
@@ -135,13 +135,13 @@ std::string with_keys_of(const std::string& owner, const std::string& message) {
 
 namespace {
 
-/// Equal for front ends of one run that compute the same spectra, bit for bit.
+/// Key that is equal for front ends of one run whose spectra are identical bit for bit.
 std::string key_of(const Settings& run, const FrontEndSettings& front_end) {
   Settings settings = run;
   settings.processors.clear();
   settings.front_end = front_end;
   if (!schema::front_end_kind(front_end.kind).sums_hops) {
-    settings.front_end.incremental = Incremental::kAuto;  // it takes whole windows, whatever is set
+    settings.front_end.incremental = Incremental::kAuto;  // whole windows: the setting has no effect
   }
   return to_yaml(settings);
 }
@@ -175,7 +175,7 @@ std::size_t Engine::tap_for(const ProcessorSettings& processor, std::size_t devi
   const ProcessorNeeds needs = needs_of(plan_.settings, processor, plan_.sample_rate_hz);
   const bool has_spectra = plan_.input == InputForm::kSpectra;
   const bool has_bands =
-      !has_spectra && !bands_of(processor).bands_hz.empty();  // of given spectra it takes those there
+      !has_spectra && !bands_of(processor).bands_hz.empty();  // with given spectra it uses their frequencies
   const bool has_own = processor.front_end.any() || has_bands;
   if (has_own && has_spectra) {
     throw ConfigError(
@@ -195,7 +195,7 @@ std::size_t Engine::tap_for(const ProcessorSettings& processor, std::size_t devi
   tap.has_front_end = needs.spectra && !has_spectra;
   tap.wants_samples = needs.sample_window > 0;
   if (!needs.spectra) {
-    tap.key = fmt::format("{} samples of {}", needs.sample_window, processor.name);  // flags are its own
+    tap.key = fmt::format("{} samples of {}", needs.sample_window, processor.name);  // unshared: own flags
     tap.name = kNoSpectra;
     tap.window_samples = needs.sample_window;
     return shared(std::move(tap));
@@ -207,7 +207,7 @@ std::size_t Engine::tap_for(const ProcessorSettings& processor, std::size_t devi
   FrontEndSettings settings = settings_of(plan_.settings, processor, plan_.sample_rate_hz).front_end;
   const bool is_late = processor.every_hops > 1;
   if (!has_spectra && (has_own || is_late)) {
-    // The run's choice is for the run's kind; a sliding DFT needs every hop.
+    // The run's setting is for the run's kind; a sliding DFT needs every hop.
     settings.incremental = is_late ? Incremental::kNever : Incremental::kAuto;
   }
   tap.key = key_of(plan_.settings, settings);
@@ -243,7 +243,7 @@ void Engine::finish(Tap& tap) {
 }
 
 std::optional<Engine::SampleTap> Engine::sample_tap(std::size_t device) const {
-  // Two windows are kept: one, and those behind it that are computed together.
+  // Keep two windows: the window itself, and those behind it that are computed together.
   const std::int64_t batch_samples =
       std::int64_t{plan_.settings.device.batch - 1} * plan_.settings.front_end.hop_samples;
   std::optional<SampleTap> found;
@@ -258,7 +258,7 @@ std::optional<Engine::SampleTap> Engine::sample_tap(std::size_t device) const {
   return found;
 }
 
-/// Whether some processor of the tap needs masks that hold predictions from all microphones, which take long to make.
+/// True if some processor of the tap needs masks with predictions from all microphones, which are slow to make.
 bool Engine::feeds_from_all(const Tap& tap) const {
   if (!plan_.has_processor) {
     return false;
@@ -271,7 +271,7 @@ bool Engine::feeds_from_all(const Tap& tap) const {
   return is_needed;
 }
 
-/// ArrayPlan::imaged of a tap.
+/// Computes ArrayPlan::imaged for a tap.
 std::optional<Quantity> Engine::imaged_of(const Tap& tap) const {
   std::optional<Quantity> imaged;
   const auto add = [&](Quantity quantity) {
@@ -354,7 +354,7 @@ void Engine::add_results(ResultHeader header, const Wanted& wanted, std::span<co
   header.front_end = taps_[wanted.tap].name;
   if (images != nullptr && results_.empty()) {
     schedule_ = SearchSchedule(static_cast<std::uint64_t>(images->plan().search_every_hops()));
-  } else if (images != nullptr) {  // searches are the first processor's
+  } else if (images != nullptr) {  // only the first processor searches
     header.memory_hops = *header.memory_hops - kSearchesOfMemory * std::int64_t{images->plan().search_every_hops()};
   }
   results_.push_back({.header = std::move(header),
@@ -397,7 +397,7 @@ std::vector<std::uint64_t> Engine::begin_taps(std::uint64_t first_window, std::u
   for (const Tap& tap : taps_) {
     std::uint64_t window = first_window;
     while (static_cast<std::int64_t>(window - origin) < tap.lead_samples) {
-      window += hop_samples_;  // the first window that the tap can have; sliding sums count hops from it
+      window += hop_samples_;  // first window that the tap can have; sliding sums count hops from it
     }
     const std::uint64_t first = tap.first(window);
     begins.push_back(first - std::min(tap.history_samples, first - origin));
@@ -627,10 +627,10 @@ ImagesHeader images_header(const Engine& engine) { return images_header_of(engin
 
 namespace {
 
-/// Of one processor of images, named by `what`, and of its section.
+/// Warns about one image processor, named by `what`, and its settings section `path`.
 void warn_of_images(const PnahPlan& images, const std::string& what, const std::string& path,
                     std::vector<std::string>& warnings) {
-  constexpr double kNearMicrophones = 0.3;  // of the standoff
+  constexpr double kNearMicrophones = 0.3;  // fraction of the standoff
   if (images.surface && images.standoff_m - images.surface->highest_m() < kNearMicrophones * images.standoff_m) {
     warnings.push_back(fmt::format(
         "{}surface: its highest place, z = {:.4g} m, is nearer to the microphones at {:.4g} m than {} of the "
@@ -661,7 +661,7 @@ void warn_of_images(const PnahPlan& images, const std::string& what, const std::
 
 }  // namespace
 
-/// Of one front end; a band may have hundreds of bins.
+/// Limit per front end; a band may have hundreds of bins.
 constexpr int kMostAliasWarnings = 8;
 
 std::vector<std::string> plan_warnings(const Engine& engine) {
@@ -671,7 +671,7 @@ std::vector<std::string> plan_warnings(const Engine& engine) {
       continue;  // the run's front end on another device
     }
     int aliased = 0;
-    const bool is_aliased = (tap.constant_flags & kFlagWavenumberAboveNyquist) != 0;  // else nothing is searched again
+    const bool is_aliased = (tap.constant_flags & kFlagWavenumberAboveNyquist) != 0;  // alias_wavenumber() searches
     const double alias = is_aliased ? tap.array.alias_wavenumber() : std::numeric_limits<double>::infinity();
     const FrontEndSettings& front_end = tap.plan.settings;
     const std::string section = tap.owner.empty() ? "front_end" : fmt::format("processors.{}.front_end", tap.owner);

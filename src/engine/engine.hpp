@@ -28,7 +28,8 @@
 
 namespace nearfield {
 
-/// Whether a window of recordings and of pushed input is an error: more than a tenth of its microphones.
+/// True if so many microphones are not finite that the window is an error: more than a tenth (recordings and pushed
+/// input).
 constexpr bool too_many_are_not_finite(int non_finite, int channels) {
   constexpr int kShare = 10;
   return non_finite * kShare > channels;
@@ -39,21 +40,22 @@ enum class EngineKind {
   kReference,  ///< plain double precision on the host, stage by stage from the formulas
 };
 
-/// What the front end is fed with.
+/// Kind of input that the front end takes.
 enum class InputForm { kBits, kSamples, kSpectra };
 
 struct EnginePlan {
   Settings settings;
   InputForm input = InputForm::kBits;
-  double sample_rate_hz = 0.0;     ///< of decimated samples; not used for spectra
+  double sample_rate_hz = 0.0;     ///< rate of decimated samples; not used for spectra
   std::vector<double> spectra_hz;  ///< frequencies of the spectra that image_spectra() will get
-  /// False: spectra alone, for read_spectra(). No flag then says that a microphone is not finite, and of the holography
-  /// settings the standoff alone matters; a recording is opened with validated settings all the same.
+  /// False: the engine only computes spectra, for read_spectra(). Then no flag reports microphones that are not finite,
+  /// and of the holography settings only the standoff matters; a recording is opened with validated settings all the
+  /// same.
   bool has_processor = true;
-  /// Batches of windows that may be begun before the first of them is finished: 1 or 2 (Engine::batches_in_flight()).
+  /// Batches of windows that may be in flight at once: 1 or 2 (Engine::batches_in_flight()).
   std::size_t batches_in_flight = 1;
-  std::shared_ptr<TrackIds> track_ids = nullptr;      ///< as ProcessorPlan's
-  std::shared_ptr<const ArrayFiles> files = nullptr;  ///< of what the settings name by a path; null: nothing is read
+  std::shared_ptr<TrackIds> track_ids = nullptr;      ///< see ProcessorPlan
+  std::shared_ptr<const ArrayFiles> files = nullptr;  ///< files that the settings name by path; null: none is read
 };
 
 /// Decimated samples first to end - 1 of the stream.
@@ -62,213 +64,215 @@ struct SampleSpan {
   std::uint64_t end = 0;
 };
 
-/// What a computed window is, besides its products.
+/// Status of a computed window, without its products.
 struct WindowStatus {
-  std::uint32_t flags = 0;  ///< of the first processor's products
+  std::uint32_t flags = 0;  ///< flags of the first processor's products
   int non_finite_microphones = 0;
-  std::uint64_t missing_bits = 0;  ///< bit-times that never came; filled in by the caller that feeds the engine
+  std::uint64_t missing_bits = 0;  ///< bit-times that never arrived; filled in by the caller that feeds the engine
 };
 
-/// [array plan] as Engine::array_plans() has them, of the same microphones.
+/// [array plan], in the order of Engine::array_plans(), for the same microphones.
 using Masks = std::vector<MicrophoneMask>;
-/// On any thread: milliseconds for many microphones.
+/// May be called on any thread; takes milliseconds for many microphones.
 Masks make_masks(const std::vector<ArrayPlan>& plans, const std::vector<int>& channels);
 
 /// From input to products: a front end and the processors of its spectra as one. Built once, then fed and asked window
 /// by window.
 ///
 /// Windows are computed in batches: begin_windows() enqueues one, finish_windows() waits for it. With two batches in
-/// flight the device computes one while the host reads the products of the one before and feeds the one behind. What
-/// changes what is computed, or looks at spectra, needs that nothing is in flight.
+/// flight the device computes one while the host reads the products of the previous one and feeds the next. Calls that
+/// change the computation or read spectra require that no batch is in flight.
 ///
-/// The processors of every hop are prompt: begin_windows() enqueues them all, on whichever device each is, and the wait
-/// is one, for all their devices. Those that are due more seldom are late: begin_late() enqueues them behind a window
-/// that is out already. The next compute_*(), whose wait covers them, or finish_late() brings their products; where no
-/// prompt one works on their device, nothing waits for them but finish_late(), and under_way() says when they are
-/// there.
+/// Processors of every hop are prompt: begin_windows() enqueues them all, on whichever device each is, and one wait
+/// covers all their devices. Processors with a longer cadence are "late": begin_late() enqueues them behind a window
+/// that is already finished. Their products are ready after the next compute_*(), whose wait covers them, or after
+/// finish_late(); where no prompt processor works on their device, only finish_late() waits for them, and under_way()
+/// tells which are still running.
 class Engine {
  public:
   virtual ~Engine() = default;
 
-  /// Samples before a window's first that must have been pushed for its products to be exact: what the front ends need,
-  /// and what windows of processors have that begin earlier.
+  /// Samples before a window's first that must have been pushed for its products to be exact: history of the front
+  /// ends, plus the lead of processors whose windows begin earlier.
   [[nodiscard]] std::uint64_t history_samples() const;
-  /// What is pushed next does not follow on the last push: the next window begins at `first_window`, and of what lies
-  /// before it, pushes begin where history_samples() ask for it, or at `origin`, before which there is nothing.
+  /// Announces a gap: the next push does not follow on the last one, and the next window begins at `first_window`.
+  /// Pushes begin history_samples() before it, or at `origin`, before which there is no data.
   virtual void seek(std::uint64_t first_window, std::uint64_t origin) = 0;
-  /// Samples that live streams push at a time: an engine that computes window by window begins with page-locked memory
-  /// for these alone. A larger push allocates what it needs; where the pushes before a window are more than there is
-  /// room for, one waits for the device to have fetched the ones before.
+  /// Samples that live streams push at a time: an engine that computes window by window starts with page-locked memory
+  /// for these alone. A larger push allocates what it needs; where the pushes before a window exceed the memory, a push
+  /// waits until the device has fetched the earlier ones.
   [[nodiscard]] std::uint64_t piece_samples() const;
-  /// Room for bits that push_bits() takes without a copy; valid until the next call of one of the two, or until the
-  /// next window is computed.
+  /// Staging memory that push_bits() takes without a copy; valid until the next call of either, or until the next
+  /// window is computed.
   [[nodiscard]] virtual std::span<std::uint32_t> room_for_bits(std::size_t wire_words) = 0;
-  /// How bits are best written there: what a GPU fetches while a cache holds it changed takes it 3 us longer for 128
-  /// KiB (docs/performance.md). What is read again soon is better left in the caches.
+  /// Best way of writing there: 128 KiB that are modified in a CPU cache take a GPU 3 us longer to fetch
+  /// (docs/performance.md). Data that is soon read again is better left in the caches.
   [[nodiscard]] Copying copying() const { return is_on_gpu() ? Copying::kPastCaches : Copying::kCached; }
-  /// The device that prompt frames come from is a GPU.
+  /// True if prompt frames come from a GPU.
   [[nodiscard]] virtual bool is_on_gpu() const { return false; }
   /// Bits [bit-time][word], whole groups of 32 bit-times; `first_sample` is the first group's index. A jump forward is
-  /// allowed if the history of the next window is pushed again. At most what a batch of windows needs (two
-  /// windows and the history) a call; the memory must stay as it is until the windows that begin next are finished.
-  /// Throws Error where as many batches are in flight as may be.
+  /// allowed if the history of the next window is pushed again. One call takes at most the need of a batch of windows
+  /// (two windows and the history); the memory must stay unchanged until the windows that begin next are finished.
+  /// Throws Error where the maximum number of batches is in flight.
   virtual void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) = 0;
   /// Decimated samples [sample][channel of the input], Pa; otherwise as push_bits().
   virtual void push_samples(std::uint64_t first_sample, std::span<const float> samples) = 0;
-  /// Hop numbers of the windows that begin next, and which of these lack bits. Without it a window's number is
-  /// its first sample over the hop, and all are whole; given spectra count on from 0.
+  /// Hop numbers of the windows that begin next, and which of these lack bits. Without this call a window's number is
+  /// its first sample divided by the hop and all windows are whole; given spectra count from 0.
   void set_hops(const FrameHops& hops) { given_hops_ = hops; }
-  /// How many batches may be begun before the first of them is finished. It is one, whatever the plan wants, for given
-  /// spectra and for spectra alone, with a processor that is late or on another device than the run's, and with one
-  /// that does not take turns (ProcessorEntry).
+  /// Maximum number of batches in flight. It is one, whatever the plan asks for, for given spectra and for spectra
+  /// alone, with a late processor or one on another device than the run's, and with one that does not take turns
+  /// (ProcessorEntry).
   [[nodiscard]] std::size_t batches_in_flight() const { return batches_in_flight_; }
-  /// That were begun and not yet finished.
+  /// Batches begun and not yet finished.
   [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
   /// Enqueues `windows` windows, a hop apart, at most the settings' batch, and their prompt products; the first starts
-  /// at `first_sample`. Throws Error where as many batches are in flight as may be.
+  /// at `first_sample`. Throws Error where the maximum number of batches is in flight.
   virtual void begin_windows(std::uint64_t first_sample, std::size_t windows) = 0;
-  /// Waits for the batch that was begun first of those in flight. Its statuses and products are there until the next
-  /// begin_windows(), which may already be computed behind it. Throws Error where none is in flight.
+  /// Waits for the oldest batch in flight. Its statuses and products stay valid until the next begin_windows(), which
+  /// may already be computed behind it. Throws Error where none is in flight.
   virtual std::span<const WindowStatus> finish_windows() = 0;
-  /// Both in one; nothing may be in flight.
+  /// Calls begin_windows() and finish_windows(); nothing may be in flight.
   std::span<const WindowStatus> compute_windows(std::uint64_t first_sample, std::size_t windows) {
     require_idle("compute_windows()");
     begin_windows(first_sample, windows);
     return finish_windows();
   }
   WindowStatus compute_window(std::uint64_t first_sample) { return compute_windows(first_sample, 1).front(); }
-  /// The same for given spectra, [window][frequency][row][column], Pa.
+  /// compute_windows() for given spectra, [window][frequency][row][column], Pa.
   virtual std::span<const WindowStatus> compute_spectra(std::span<const std::complex<float>> spectra) = 0;
-  /// Enqueues the late processors of the bits in `due`, 1 << processor, on the windows that were computed last. Does
-  /// not wait for them. None of `due` may be under way.
+  /// Enqueues the late processors whose bits (1 << processor) are set in `due` on the windows that were computed last,
+  /// without waiting for them. None of `due` may be under way.
   virtual void begin_late(std::uint32_t due) = 0;
-  /// Those late processors whose device has not yet ended what begin_late() has begun there, 1 << processor.
+  /// Late processors (1 << processor) whose device has not yet finished the work that begin_late() enqueued there.
   [[nodiscard]] virtual std::uint32_t under_way() { return 0; }
-  /// Waits for what begin_late() has begun.
+  /// Waits for the work that begin_late() enqueued.
   virtual void finish_late() = 0;
 
-  /// None, where the plan wants spectra alone.
+  /// Number of processors; 0 where the plan asks for spectra alone.
   [[nodiscard]] std::size_t processors() const { return results_.size(); }
-  /// The first is the one of the settings' `holography`; the others follow in the settings' order.
+  /// Processor 0 is the one of the settings' `holography`; the others follow in the settings' order.
   [[nodiscard]] const ResultHeader& header(std::size_t processor) const { return results_.at(processor).header; }
   [[nodiscard]] int every_hops(std::size_t processor) const { return results_.at(processor).every_hops; }
-  /// Whether a processor has a frame of a hop, counted from bit-time 0 of the stream.
+  /// True if a processor has a frame at this hop, counted from bit-time 0 of the stream.
   [[nodiscard]] bool is_due(std::size_t processor, std::uint64_t hop) const {
     return hop % static_cast<std::uint64_t>(every_hops(processor)) == 0;
   }
   [[nodiscard]] bool is_late(std::size_t processor) const { return every_hops(processor) > 1; }
-  /// The window of a processor's products beside the run's window that begins at `first_sample`: both end together.
+  /// Window of a processor's products for the run's window that begins at `first_sample`; both end together.
   [[nodiscard]] SampleSpan window_of(std::size_t processor, std::uint64_t first_sample) const;
   [[nodiscard]] std::uint64_t window_samples(std::size_t processor) const {
     return window_samples_ + static_cast<std::uint64_t>(taps_[tap_of(processor)].lead_samples);
   }
-  /// True where that is not the run's window.
+  /// True if the processor's window differs from the run's.
   [[nodiscard]] bool has_own_window(std::size_t processor) const { return tap_of(processor) != 0; }
   /// False where the processor's window would begin before sample 0.
   [[nodiscard]] bool reaches(std::size_t processor, std::uint64_t first_sample) const;
-  /// Microphones that its products of such a window are made of: neither masked nor not finite.
+  /// Microphones used for the products of that window: neither masked nor not finite.
   [[nodiscard]] std::uint32_t valid_microphones(std::size_t processor, std::size_t window) const;
   /// Number of microphones that the processor could use, were all valid.
   [[nodiscard]] std::uint32_t microphones(std::size_t processor) const;
   /// Microphones among `channels` that the processor could use, were they valid.
   [[nodiscard]] std::vector<int> of_processor(std::size_t processor, std::vector<int> channels) const;
-  /// Share of the information of such a window's images that the others take with them, the largest over all
-  /// frequencies (MissingInformation); 0 of a processor that makes none.
+  /// Largest share, over all frequencies, of the information in that window's images that is lost with the missing
+  /// microphones (MissingInformation); 0 for a processor that makes no images.
   [[nodiscard]] float missing_information(std::size_t processor, std::size_t window) const;
-  /// False while the processor's window would begin before the origin of the last seek(). Of the windows computed last.
+  /// False while the processor's window would begin before the origin of the last seek(). Valid for the windows
+  /// computed last.
   [[nodiscard]] bool has_products(std::size_t processor, std::size_t window) const;
-  /// The late ones, as begin_late() takes them.
+  /// Bits of all late processors, as begin_late() takes them.
   [[nodiscard]] std::uint32_t late() const;
-  /// Before products() of a window that becomes a frame: where that lies.
+  /// Sets the stamp of a window that becomes a frame; call it before products().
   virtual void stamp(std::size_t processor, std::size_t window, const FrameStamp& stamp) = 0;
-  /// Of a window with a stamp, as Processor::publish_last(): of the last frame of a run.
+  /// Processor::publish_last() for a stamped window: the last frame of a run.
   virtual void publish_last(std::size_t processor, std::size_t window) = 0;
-  /// Of a window with a stamp, as Processor::missing_bit_times(): 0 where products are of their own window alone.
+  /// Processor::missing_bit_times() for a stamped window; 0 where products depend on their own window alone.
   [[nodiscard]] virtual std::uint64_t missing_bit_times(std::size_t processor, std::size_t window) const = 0;
-  /// Of one of the windows computed last, or of those that a late processor was begun on, where has_products() held;
-  /// they hold until the next call for this processor, and until the next compute_*() or begin_late(). Of a late one
-  /// once it is not under way any more.
+  /// Products of one of the windows computed last, or of those that a late processor was begun on, where has_products()
+  /// is true. They stay valid until the next call for this processor, and until the next compute_*() or begin_late().
+  /// Ask for a late processor's products only once it is no longer under way.
   [[nodiscard]] virtual Products products(std::size_t processor, std::size_t window) = 0;
-  /// Of that window's products, once products() has been asked. Those of a late processor hold what the input's flags
-  /// were when it was begun.
+  /// Flags of that window's products; valid after products(). For a late processor they hold the input's flags as of
+  /// begin_late().
   [[nodiscard]] virtual std::uint32_t flags(std::size_t processor, std::size_t window) const = 0;
 
-  /// Of the first processor, which must make images, and the last windows: [window][plane][frequency][row][column];
-  /// with bands, what they need follows the frequencies. Empty without it.
+  /// Images of the last windows by the first processor, which must make images:
+  /// [window][plane][frequency][row][column]; with bands, their auxiliary planes follow the frequencies. Empty without
+  /// such a processor.
   [[nodiscard]] std::span<const std::complex<float>> images() const;
-  /// [window][frequency] as images(): their filters, noise and errors.
+  /// [window][frequency] as images(): filters, noise and errors.
   [[nodiscard]] std::span<const FilterReport> reports() const;
-  /// Of one of the last windows as they were measured, [frequency][row][column], Pa, neither calibrated nor
-  /// interpolated. Waits; for now and then.
+  /// Measured spectra of one of the last windows, [frequency][row][column], Pa, neither calibrated nor interpolated.
+  /// Waits for the device; meant for occasional use.
   virtual void read_spectra(std::size_t window, std::span<std::complex<float>> spectra) const = 0;
-  /// Of the spectra, which never changes. Its dead channels are those that no mask of health brings back: masked by the
-  /// settings, or because they have no gain.
+  /// Array plan of the spectra, which never changes. Its dead channels are those that no health mask brings back:
+  /// masked by the settings, or because they have no gain.
   [[nodiscard]] const ArrayPlan& array_plan() const { return taps_.front().array; }
-  /// Of the run's spectra, then of those of each tap beside them: what make_masks() takes.
+  /// Array plans of the run's spectra, then of each other tap, as make_masks() takes them.
   [[nodiscard]] std::vector<ArrayPlan> array_plans() const;
   /// Puts masks for array_plans() into effect, between two calls of compute_*(); waits for the device.
   virtual void use(const Masks& masks) = 0;
-  /// The one in effect for array_plan().
+  /// Mask in effect for array_plan().
   [[nodiscard]] std::shared_ptr<const MicrophoneMask> mask() const { return mask_; }
-  /// What finds findings for this engine's first processor in its spectra, on any thread, and may outlive it; null
-  /// where the settings want no search, or the processor has none.
+  /// Makes the search for the first processor's findings in this engine's spectra. It may run on any thread and outlive
+  /// the engine; null where the settings disable searches, or the processor has none.
   [[nodiscard]] virtual std::unique_ptr<Search> make_search() const = 0;
-  /// A stream begins: processors that average over windows, or remember them, forget those so far. Between two calls of
-  /// compute_*().
+  /// Marks the start of a stream: processors that average over windows, or remember them, drop their state. Call it
+  /// between two calls of compute_*().
   virtual void forget() = 0;
-  /// Those whose memory is not bounded, or not known, forget what came before; the others keep it.
+  /// Like forget(), but only for processors whose memory is unbounded or unknown.
   virtual void forget_unbounded() = 0;
-  /// Puts what its search has found into effect, between two calls of compute_*(); waits for the device.
+  /// Puts a search's findings into effect, between two calls of compute_*(); waits for the device.
   virtual void adopt(const std::shared_ptr<const Findings>& findings) = 0;
-  /// The number of the search whose findings are in effect (SearchSchedule).
+  /// Sets the number of the search whose findings are in effect (SearchSchedule).
   void set_search(std::uint64_t number) { search_ = number; }
-  /// Of the search for the first processor.
+  /// Schedule of the first processor's search.
   [[nodiscard]] SearchSchedule search_schedule() const { return schedule_; }
-  /// Of a processor: hops to compute before a frame, so that it is the whole stream's, where the right findings are in
+  /// Hops to compute before a processor's frame so that it equals the whole stream's, given the right findings in
   /// effect for them; kUnboundedMemory: all.
   [[nodiscard]] std::int64_t computed_memory_hops(std::size_t processor) const;
-  /// Computes the first processor's products of the last windows once more, from their spectra, after a change. Their
-  /// statuses, and what other processors made of them, stay.
+  /// Recomputes the first processor's products of the last windows from their spectra, after a change. Their statuses
+  /// and the products of other processors stay.
   virtual void image_again() = 0;
-  /// Of a window: frequencies times microphones.
+  /// Number of values in a window: frequencies times microphones.
   [[nodiscard]] std::size_t spectra_values() const {
     return array_plan().frequencies_hz.size() * static_cast<std::size_t>(array_plan().geometry.channels());
   }
   /// Fills the first processor's products of one of the last windows into `frame`, whose other members stay.
   void fill(std::size_t window, ImageFrame& frame);
-  /// compute_window() and fill(), flags too. Returns how many microphones were not finite.
+  /// compute_window() and fill(), flags included. Returns the number of microphones that were not finite.
   int image_window(std::uint64_t first_sample, ImageFrame& frame);
   int image_spectra(std::span<const std::complex<float>> spectra, ImageFrame& frame);
 
-  /// Requested frequencies, as they are computed.
+  /// Requested frequencies, as actually computed.
   [[nodiscard]] const std::vector<double>& frequencies_hz() const { return taps_.front().frequencies_hz; }
-  /// The front end with what its plan chose, such as the kernel; "none (spectra)" when there is none.
+  /// Name of the front end with its planned choices, such as the kernel; "none (spectra)" when there is none.
   [[nodiscard]] const std::string& front_end_name() const { return taps_.front().name; }
-  /// The first processor's path and its sizes.
+  /// Path and sizes of the first processor.
   [[nodiscard]] virtual std::string imager_name() const = 0;
 
  protected:
-  /// `devices` [of Settings::processors], 0 for the run's device; where it is empty, all work on that one.
+  /// `devices`: index per entry of Settings::processors, 0 for the run's device; empty: all work on that one.
   explicit Engine(const EnginePlan& plan, std::vector<std::size_t> devices = {});
-  /// Where spectra come from: a front end on a device. Processors on one device whose front ends are equal share it.
+  /// Source of spectra: a front end on a device. Processors on one device whose front ends are equal share it.
   struct Tap {
     FrontEndPlan plan;              ///< not used for given spectra
     std::string key;                ///< equal for taps of one device that compute the same
-    std::size_t device = 0;         ///< 0: the run's
+    std::size_t device = 0;         ///< 0: the run's device
     std::string owner;              ///< the first processor with such a front end of its own; empty for the run's
     int every_hops = 1;             ///< the smallest cadence of its processors
-    std::int64_t lead_samples = 0;  ///< how much earlier than the run's windows its own begin; negative: later
+    std::int64_t lead_samples = 0;  ///< lead of its windows over the run's; negative: they begin later
     std::uint64_t history_samples = 0;
     ArrayPlan array;
-    std::uint32_t constant_flags = 0;    ///< of the array
+    std::uint32_t constant_flags = 0;    ///< flags that follow from the array alone
     std::vector<double> frequencies_hz;  ///< requested ones, without the bins of bands
-    std::string name;                    ///< of the front end, with what its plan chose
-    bool has_front_end = true;           ///< else its processors work on samples alone
-    bool wants_samples = false;          ///< decimated ones, for its front end or a processor
+    std::string name;                    ///< name of the front end with its planned choices
+    bool has_front_end = true;           ///< false: its processors work on samples alone
+    bool wants_samples = false;          ///< decimated samples are needed, for its front end or a processor
     std::int64_t window_samples = 0;
-    std::size_t absent = 0;  ///< of the windows computed last: those that would begin before the origin
+    std::size_t absent = 0;  ///< number of the windows computed last that would begin before the origin
 
-    /// First sample of its window beside the run's, which must not begin before the stream.
+    /// First sample of its window for the run's window, which must not begin before the stream.
     [[nodiscard]] std::uint64_t first(std::uint64_t window) const {
       return static_cast<std::uint64_t>(static_cast<std::int64_t>(window) - lead_samples);
     }
@@ -277,7 +281,7 @@ class Engine {
   struct SampleTap {
     FrontEndPlan plan;
     std::size_t longest_window = 0;
-    bool is_late = true;  ///< none of those that share them is wanted at every hop
+    bool is_late = true;  ///< true if no tap that shares them is due at every hop
   };
   /// A processor of the plan, before it is made.
   struct Wanted {
@@ -290,78 +294,78 @@ class Engine {
     std::unique_ptr<KindSettings> own;
     ProcessorPlan plan;
   };
-  /// The first is the run's.
+  /// taps()[0] is the run's.
   [[nodiscard]] std::vector<Tap>& taps() { return taps_; }
   [[nodiscard]] const std::vector<Tap>& taps() const { return taps_; }
   /// Makes the front end of a tap by `make(plan)` and records its history, frequencies and name. ConfigErrors name the
   /// processor's keys.
   template <typename Make>
   auto make_front_end_of(Tap& tap, Make make);
-  /// For given spectra: the frequencies that they have. Throws ConfigError.
+  /// Sets the frequencies of the computed spectra. Throws ConfigError.
   void set_frequencies(Tap& tap, const std::vector<double>& computed_hz);
-  /// Of a tap whose front end is made, where it has one: what samples ask for.
+  /// Completes a tap, once its front end (if any) is made, with what samples need.
   void finish(Tap& tap);
-  /// What is to be shared on a device; none where nothing there works on samples.
+  /// Sample buffer to be shared on a device; none where nothing there works on samples.
   [[nodiscard]] std::optional<SampleTap> sample_tap(std::size_t device) const;
-  /// Once all taps have their frequencies.
+  /// Processors of the plan; call it once all taps have their frequencies.
   [[nodiscard]] std::vector<Wanted> wanted_processors() const;
-  /// Of a processor that was made. `images` is null where it makes none, and lives as long as the engine.
+  /// Records a processor that was made. `images` is null where it makes none, and lives as long as the engine.
   void add_results(ResultHeader header, const Wanted& wanted, std::span<const int> subset, const ImagesOnHost* images);
   [[nodiscard]] std::size_t tap_of(std::size_t processor) const { return results_.at(processor).tap; }
-  /// Notes the origin that seek() names. Returns, for each tap, the first sample that its front end is to be fed with;
-  /// the decimated samples of a device begin with the first of their taps.
+  /// Notes the origin that seek() names. Returns, for each tap, the first sample to feed its front end with; the
+  /// decimated samples of a device begin with the first of their taps.
   std::vector<std::uint64_t> begin_taps(std::uint64_t first_window, std::uint64_t origin);
-  /// Of the windows of a compute_*(), where nothing else was given by set_hops().
+  /// Sets the hop numbers of the windows of a compute_*(), unless set_hops() gave others.
   void begin_hops(std::uint64_t first_hop, std::size_t windows);
-  /// Nothing is remembered any more.
+  /// Forgets which hops were computed and which search is in effect.
   void forget_hops() {
     end_hop_.reset();
     search_ = SearchSchedule::kNoNumber;
   }
-  /// The hop that follows on those computed last.
+  /// Hop after those computed last.
   [[nodiscard]] std::uint64_t next_hop() const { return end_hop_.value_or(0); }
-  /// Of the windows computed last, without the first ones that a tap does not have.
+  /// Hop numbers of the windows computed last, without the first ones that a tap does not have.
   [[nodiscard]] FrameHops hops_without(std::size_t absent) const;
-  /// When a processor begins on the windows computed last: which of its products may depend on hops that were not
-  /// computed.
+  /// Called when a processor begins on the windows computed last: notes which of its products may depend on hops that
+  /// were not computed.
   void note_memory(std::size_t processor);
-  /// kFlagMemoryNotFull or 0, of the windows that the processor began on last.
+  /// kFlagMemoryNotFull or 0, for the windows that the processor began on last.
   [[nodiscard]] std::uint32_t memory_flag(std::size_t processor, std::size_t window) const {
     const std::vector<std::uint32_t>& flags = results_.at(processor).memory_flags;
     return window < flags.size() ? flags[window] : 0U;
   }
-  /// Notes, for each tap, how many of these windows it cannot have.
+  /// Counts, for each tap, how many of these windows it cannot have.
   void count_absent(std::uint64_t first_sample, std::size_t windows);
   void set_masks(const Masks& masks);
-  /// kFlagInformationMissing or 0, of one of the windows that the processor began on last.
+  /// kFlagInformationMissing or 0, for one of the windows that the processor began on last.
   [[nodiscard]] std::uint32_t information_flag(std::size_t processor, std::size_t window) const;
-  /// The samples with their channels in the order of rows and columns; themselves where they are so. Copies live until
-  /// the third turn_ordered() from now on, one of which follows on each batch that is begun: two may be in flight.
+  /// Samples with channels in row and column order; returns `samples` itself where they already are. Copies live until
+  /// the third turn_ordered() from now on; each batch that is begun calls it once, and two may be in flight.
   [[nodiscard]] std::span<const float> in_channel_order(std::span<const float> samples);
   void turn_ordered() {
     ordered_before_[1] = std::move(ordered_before_[0]);
     ordered_before_[0] = std::exchange(ordered_, {});
   }
   [[nodiscard]] bool has_masked_microphones(std::size_t tap) const { return !masked_[tap].empty(); }
-  /// Two, where the plan wants them and these processors allow it.
+  /// Number of batches: two where the plan asks for them and these processors allow it.
   [[nodiscard]] std::size_t possible_in_flight(const std::vector<Wanted>& wanted) const;
   void allow_in_flight(std::size_t batches) { batches_in_flight_ = batches; }
-  /// Throws Error where one batch more may not be begun, or nothing may be pushed for it.
+  /// Throws Error where no further batch may be begun, or nothing may be pushed for it.
   void require_room_in_flight(std::string_view call) const;
   /// Throws Error where a batch is in flight.
   void require_idle(std::string_view call) const;
   /// Counts a batch that was begun.
   void count_begun() { ++in_flight_; }
-  /// Counts one that is finished. Throws Error where none is in flight.
+  /// Counts a batch that was finished. Throws Error where none is in flight.
   void count_finished();
-  /// What readers of a batch's products ask for, while members are those of a batch that was begun after it.
+  /// State of a finished batch that readers of its products need, saved while the members describe a later batch.
   struct Marks {
     std::vector<std::size_t> absent;                       ///< [tap]
     std::vector<std::vector<std::uint32_t>> memory_flags;  ///< [processor][window]
   };
   [[nodiscard]] Marks marks() const;
   void restore(Marks&& marks);
-  /// As files name it; 0: the run's.
+  /// Device name as files record it; 0: the run's.
   [[nodiscard]] virtual std::string device_name_of(std::size_t device) const = 0;
   [[nodiscard]] virtual int non_finite_microphones(std::size_t processor, std::size_t window) const = 0;
   [[nodiscard]] const EnginePlan& plan() const { return plan_; }
@@ -375,13 +379,13 @@ class Engine {
     ResultHeader header;
     int every_hops = 1;
     std::size_t tap = 0;
-    std::vector<int> subset;                       ///< as Processor::subset()
+    std::vector<int> subset;                       ///< see Processor::subset()
     std::vector<std::uint32_t> memory_flags = {};  ///< [window]
     const ImagesOnHost* images = nullptr;
   };
-  /// The tap of a processor of the settings on a device, which may have to be made.
+  /// Returns the index of the tap for a processor of the settings on a device; adds one if needed.
   std::size_t tap_for(const ProcessorSettings& processor, std::size_t device);
-  /// The tap that does the same on that device, or this one, added.
+  /// Returns the index of an equal tap on that device, or adds this one.
   std::size_t shared(Tap tap);
   [[nodiscard]] bool feeds_from_all(const Tap& tap) const;
   [[nodiscard]] std::optional<Quantity> imaged_of(const Tap& tap) const;
@@ -391,25 +395,25 @@ class Engine {
   std::uint64_t origin_ = 0;
   std::size_t batches_in_flight_ = 1;
   std::size_t in_flight_ = 0;
-  std::optional<FrameHops> given_hops_;  ///< of the next windows
-  FrameHops hops_;                       ///< of the windows begun last
+  std::optional<FrameHops> given_hops_;  ///< for the next windows
+  FrameHops hops_;                       ///< for the windows begun last
   SearchSchedule schedule_;
-  std::uint64_t search_ = SearchSchedule::kNoNumber;  ///< in effect
-  std::uint64_t searched_hop_ = 0;         ///< from it on, the findings in effect were those of the whole stream
-  std::uint64_t searched_hop_before_ = 0;  ///< the same, before the windows computed last
-  std::uint64_t first_hop_ = 0;            ///< from it on, all hops up to these were computed
-  std::optional<std::uint64_t> end_hop_;   ///< of these; none where nothing is remembered
+  std::uint64_t search_ = SearchSchedule::kNoNumber;  ///< number of the search in effect
+  std::uint64_t searched_hop_ = 0;         ///< since this hop the findings in effect were those of the whole stream
+  std::uint64_t searched_hop_before_ = 0;  ///< searched_hop_ before the windows computed last
+  std::uint64_t first_hop_ = 0;            ///< all hops from this one to end_hop_ were computed
+  std::optional<std::uint64_t> end_hop_;   ///< end of the computed hops; none where nothing is remembered
   std::vector<Tap> taps_;
-  std::vector<std::size_t> taps_of_settings_;  ///< [of Settings::processors]
+  std::vector<std::size_t> taps_of_settings_;  ///< [processor of Settings::processors]
   std::vector<Results> results_;               ///< [processor]
   std::shared_ptr<const MicrophoneMask> mask_;
-  std::vector<std::vector<std::int32_t>> masked_;  ///< [tap], channels, ascending
-  std::vector<float> missing_;                     ///< [tap], MissingInformation::largest() of the mask
-  std::list<std::vector<float>> ordered_;          ///< of in_channel_order(), for the batch that begins next
-  std::array<std::list<std::vector<float>>, 2> ordered_before_;  ///< for the two that were begun last
+  std::vector<std::vector<std::int32_t>> masked_;  ///< [tap] channels, ascending
+  std::vector<float> missing_;                     ///< [tap] MissingInformation::largest() of the mask
+  std::list<std::vector<float>> ordered_;          ///< copies of in_channel_order() for the batch that begins next
+  std::array<std::list<std::vector<float>>, 2> ordered_before_;  ///< copies for the two batches begun last
 };
 
-/// `message`, whose lines begin with keys of front_end, with those of the processor `owner`; unchanged without one.
+/// `message` with keys of front_end at line starts replaced by those of processor `owner`; unchanged if that is empty.
 std::string with_keys_of(const std::string& owner, const std::string& message);
 
 template <typename Make>
@@ -427,20 +431,21 @@ auto Engine::make_front_end_of(Tap& tap, Make make) {
 /// Throws ConfigError or DeviceError.
 std::unique_ptr<Engine> make_engine(EngineKind kind, const EnginePlan& plan);
 
-/// The same on a device that is open already, with its recorder if it has one.
+/// Makes an OpenCL engine on an already opened device, with its recorder if it has one.
 std::unique_ptr<Engine> make_engine(const ocl::Device& device, const EnginePlan& plan);
 
-/// Of the first processor, which must make images.
+/// Header of the first processor, which must make images.
 ImagesHeader images_header(const Engine& engine);
 
-/// What a user should know before trusting the images, one message each: snapped frequencies, a cut-off inside the
-/// radiation circle, microphones too far apart for a frequency, a predictor's order cut to the line's length.
+/// Warnings for the user about doubtful images, one message each: snapped frequencies, a cut-off inside the radiation
+/// circle, microphones too far apart for a frequency, a predictor's order cut to the line's length.
 std::vector<std::string> plan_warnings(const Engine& engine);
 
 /// Use of the array's microphones under the masks in effect.
 MicrophoneUse microphone_use(const Engine& engine);
 
-/// Notes on the engine's processors, one text each: the microphones that one of them uses, where places of a file lie.
+/// Notes on the engine's processors, one text each: the microphones that one of them uses, the extent of a file's
+/// places.
 std::vector<std::string> plan_notes(const Engine& engine);
 
 }  // namespace nearfield

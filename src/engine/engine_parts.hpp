@@ -9,19 +9,19 @@
 #include "engine/engine.hpp"
 #include "frontend/front_end.hpp"
 
-/// What the two engines share.
+/// Parts shared by the OpenCL and the reference engine.
 namespace nearfield {
 
 inline constexpr std::string_view kNoFrontEnd = "none (spectra)";
 inline constexpr std::string_view kNoSpectra = "none (decimated samples)";
 inline constexpr std::string_view kNoProcessor = "none (spectra alone)";
 
-/// Its frequencies are the requested ones, then the bins of bands. Throws ConfigError.
+/// Plan of the run's front end: the requested frequencies, then the bins of bands. Throws ConfigError.
 FrontEndPlan front_end_plan(const EnginePlan& plan);
-/// The same of a front end with other settings.
+/// Plan of a front end with other settings.
 FrontEndPlan front_end_plan(const EnginePlan& plan, const FrontEndSettings& settings);
 
-/// What of `values` [sample][per_sample] from `first` on does not lie before `begin`.
+/// Part of `values` [sample][per_sample], whose first sample is `first`, from sample `begin` on.
 template <typename Value>
 struct Piece {
   std::uint64_t first = 0;

@@ -8,34 +8,34 @@
 
 namespace nearfield {
 
-/// Which samples an engine still needs for its next windows: those behind what it was fed with last, or, where windows
-/// do not follow on the last ones, their history too. For live streams and recordings alike.
+/// Tracks which samples an engine still needs for its next windows: those behind the last feed or, after a jump, their
+/// history too. Used for live streams and recordings.
 class Feeder {
  public:
   explicit Feeder(const FrontEndSettings& settings)
       : window_samples_(static_cast<std::uint64_t>(settings.window_samples)),
         hop_samples_(static_cast<std::uint64_t>(settings.hop_samples)) {}
 
-  /// Nothing lies before `origin`, and nothing has been fed.
+  /// Starts a stream at `origin`, with nothing fed yet.
   void begin(std::uint64_t origin) {
     origin_ = origin;
     fed_.reset();
   }
-  /// Windows of another engine, which has not been fed yet.
+  /// Switches to the windows of another engine, which has not been fed yet.
   void use(const FrontEndSettings& settings) {
     window_samples_ = static_cast<std::uint64_t>(settings.window_samples);
     hop_samples_ = static_cast<std::uint64_t>(settings.hop_samples);
     fed_.reset();
   }
-  /// First sample that a window at `first_window` needs.
+  /// First sample needed for a window at `first_window`.
   [[nodiscard]] std::uint64_t begin_of(std::uint64_t first_window, const Engine& engine) const {
     return first_window - std::min(engine.history_samples(), first_window - origin_);
   }
-  /// What `windows` windows, a hop apart and the first from `first_window` on, still need; it must be pushed next.
+  /// Samples that `windows` windows, a hop apart and the first at `first_window`, still need; they must be pushed next.
   SampleSpan next(std::uint64_t first_window, std::size_t windows, Engine& engine) {
     return until(first_window, first_window + (windows - 1) * hop_samples_ + window_samples_, engine);
   }
-  /// The same up to `end`.
+  /// next() with an explicit end of the span.
   SampleSpan until(std::uint64_t first_window, std::uint64_t end, Engine& engine) {
     const std::uint64_t needed = begin_of(first_window, engine);
     const bool follows = fed_ && *fed_ >= needed;
@@ -51,7 +51,7 @@ class Feeder {
   std::uint64_t window_samples_;
   std::uint64_t hop_samples_;
   std::uint64_t origin_ = 0;
-  std::optional<std::uint64_t> fed_;  ///< end of what was fed
+  std::optional<std::uint64_t> fed_;  ///< end of the samples fed so far
 };
 
 }  // namespace nearfield

@@ -30,7 +30,7 @@ void MaskSchedule::forget_before(std::uint64_t first_sample) {
 void ScheduledMask::use(const MaskSchedule& schedule, std::uint64_t first_sample) {
   const std::vector<int>& wanted = schedule.at(first_sample);
   if (in_effect_ != wanted) {
-    in_effect_.reset();  // some processors may have it where the next line throws
+    in_effect_.reset();  // if use() throws, some processors may have the new mask
     engine_->use(make_masks(engine_->array_plans(), wanted));
     in_effect_ = wanted;
   }

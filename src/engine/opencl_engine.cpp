@@ -76,54 +76,54 @@ class OpenclEngine : public Engine {
   }
 
  private:
-  /// Windows of a tap that were enqueued together.
+  /// Windows of a tap enqueued together.
   struct Enqueued {
-    std::uint32_t due = 0;             ///< 1 << processor, those that were enqueued with them
-    std::optional<std::size_t> taker;  ///< the first of these that takes the status
-    std::size_t present = 0;           ///< how many there are
+    std::uint32_t due = 0;             ///< bits (1 << processor) enqueued with them
+    std::optional<std::size_t> taker;  ///< first of these that reads back the status
+    std::size_t present = 0;           ///< number of windows
   };
-  /// A tap's front end and its newest spectra on its device.
+  /// A tap's front end and its latest spectra on its device.
   struct Input {
-    std::unique_ptr<FrontEnd> front_end;  ///< none for given spectra
+    std::unique_ptr<FrontEnd> front_end;  ///< null for given spectra
     ComplexBuffer spectra;                ///< [window][frequency][channel], without the absent windows
     StatusBuffer status;                  ///< [window][kStatusWords], likewise
-    /// [place of the results] status on the host, where no processor takes it
+    /// [place of the results] status on the host, where no processor reads it back
     std::array<std::vector<std::uint32_t>, 2> words;
-    bool is_fed = false;                   ///< its front end takes what is pushed; else it cuts shared samples
-    std::uint64_t begin = 0;               ///< what is pushed of samples before it is not for this tap
-    Enqueued last = {};                    ///< of the windows that were enqueued last, or finished since
-    bool is_under_way = false;             ///< the host has not waited for them yet
+    bool is_fed = false;                   ///< true: its front end takes pushed input; else it cuts shared samples
+    std::uint64_t begin = 0;               ///< pushed samples before this one are not for this tap
+    Enqueued last = {};                    ///< windows that were enqueued or finished last
+    bool is_under_way = false;             ///< true until the host has waited for them
     std::vector<WindowStatus> statuses{};  ///< [window], without the absent ones
   };
-  /// Decimated samples of a device, for those of its taps and processors that work on them.
+  /// Decimated samples of a device, for its taps and processors that work on them.
   struct Samples {
-    std::shared_ptr<DecimatedSamples> decimated;  ///< none where nothing does
+    std::shared_ptr<DecimatedSamples> decimated;  ///< null where nothing uses them
     bool is_late = true;
-    std::uint64_t begin = 0;  ///< what is pushed of samples before it is not needed
+    std::uint64_t begin = 0;  ///< pushed samples before this one are not needed
   };
   struct Run {
     std::unique_ptr<Processor> processor;
-    std::uint64_t sample_window = 0;     ///< of the decimated samples that it works on; 0: none
-    std::vector<WindowStatus> statuses;  ///< [window], of the windows that it was enqueued on last, without the absent
-    std::size_t absent = 0;              ///< of these: the first ones, which its tap does not have
+    std::uint64_t sample_window = 0;     ///< decimated samples per window that it works on; 0: none
+    std::vector<WindowStatus> statuses;  ///< [window] of those it was last enqueued on, without the absent
+    std::size_t absent = 0;              ///< number of leading windows that its tap lacks
   };
-  /// What a device has beside the prompt frames. One that no prompt frame works on is apart: it has its bits and its
-  /// time for itself, and no frame waits for it.
+  /// Late work on a device. A device without prompt work is "apart": it has its own copy of the bits and its own pace,
+  /// and no frame waits for it.
   struct Late {
-    std::optional<PacedStaging> staging;  ///< of a device apart
-    std::uint32_t begun = 0;              ///< 1 << processor, those whose products are under way
-    std::optional<ocl::Marker> ended;     ///< behind these
+    std::optional<PacedStaging> staging;  ///< only for a device apart
+    std::uint32_t begun = 0;              ///< bits (1 << processor) whose products are under way
+    std::optional<ocl::Marker> ended;     ///< marker behind their commands
   };
-  /// A batch in flight: what finish_windows() needs of it when another one has been begun behind it.
+  /// A batch in flight: the state that finish_windows() needs after another one has been begun behind it.
   struct Begun {
     ocl::Marker ended;
-    std::size_t place = 0;  ///< of its results on the host
+    std::size_t place = 0;  ///< index of its results on the host
     std::size_t windows = 0;
     Marks marks;
     std::vector<Enqueued> inputs = {};     ///< [tap]
-    std::vector<std::size_t> absent = {};  ///< [processor], as Run's
+    std::vector<std::size_t> absent = {};  ///< [processor], as in Run
   };
-  /// Bits that late taps have not been fed with yet; they lie in the staging memory.
+  /// Bits not yet fed to late taps; they lie in the staging memory.
   struct Pushed {
     std::uint64_t first_sample = 0;
     std::span<const std::uint32_t> wire;
@@ -133,61 +133,61 @@ class OpenclEngine : public Engine {
   void make_apart();
   void allocate(Input& input, const Tap& tap);
   [[nodiscard]] std::size_t words_per_sample() const;
-  /// As many as are ever pushed at once.
+  /// Wire words of the longest push: a batch's windows, at most two of them, and the history.
   [[nodiscard]] std::size_t staged_words() const;
-  /// Makes the memory that bits wait in; what lay in an older one has been fetched.
+  /// Allocates the staging memory; any bits in an earlier one must have been fetched.
   void stage(std::size_t wire_words);
   void require_batch(std::size_t windows) const;
   [[nodiscard]] const ocl::Device& device_of(std::size_t tap) const { return devices_[taps()[tap].device]; }
   [[nodiscard]] std::string device_name_of(std::size_t device) const override;
-  /// Those with this tap.
+  /// Bits (1 << processor) of the processors with this tap.
   [[nodiscard]] std::uint32_t processors_of(std::size_t tap) const;
   [[nodiscard]] std::uint32_t processors_on(std::size_t device) const;
   [[nodiscard]] bool is_apart(std::size_t device) const { return late_[device].staging.has_value(); }
-  /// Takes the statuses of what is under way on a device, once it has ended.
+  /// Takes the statuses of finished work on a device.
   void take_from(std::size_t device);
-  /// Those taps and samples that are late, or those that are not.
+  /// Feeds the late taps and samples, or the prompt ones.
   void feed(bool late_ones, std::uint64_t first_sample, std::span<const std::uint32_t> wire);
-  /// The same of one device.
+  /// feed() for one device.
   void feed_device(std::size_t device, bool late_ones, std::uint64_t first_sample, std::span<const std::uint32_t> wire);
-  /// Tells a processor where its samples of the windows that its tap has lie.
+  /// Passes a processor the location of its samples for the windows that its tap has.
   void show_samples(std::size_t processor, std::size_t windows);
   void feed_late_taps();
-  /// Enqueues the spectra of the windows from first_sample_ on, then the processors of the bits in `due` on them.
+  /// Enqueues the spectra of the windows from first_sample_ on, then the processors in `due` on them.
   void enqueue_tap(std::size_t tap, std::uint32_t due);
-  /// Enqueues all that is prompt, on all devices.
+  /// Enqueues all prompt work, on all devices.
   void enqueue_prompt();
-  /// Their statuses, once the host has waited.
+  /// Statuses of the run's windows, after the host has waited.
   std::span<const WindowStatus> statuses_of_run();
-  /// Waits for what enqueue_prompt() has enqueued, where it is the only batch.
+  /// Waits for the work of enqueue_prompt(), where it is the only batch.
   std::span<const WindowStatus> finish_prompt();
   [[nodiscard]] bool takes_turns() const { return batches_in_flight() > 1; }
   void use_results(std::size_t place);
   void keep_begun();
   void take_begun();
-  /// Waits for all devices but those apart, then takes the statuses of what was under way.
+  /// Waits for all devices that are not apart, then takes the statuses of their work.
   void wait();
   void take_statuses(std::size_t tap);
   [[nodiscard]] int non_finite_microphones(std::size_t processor, std::size_t window) const override;
   [[nodiscard]] bool is_late_tap(std::size_t tap) const { return taps()[tap].every_hops > 1; }
 
-  std::vector<ocl::Device> devices_;  ///< the first is the run's
+  std::vector<ocl::Device> devices_;  ///< [0] is the run's
   std::vector<Samples> samples_;      ///< [device]
   std::vector<Late> late_;            ///< [device]
   std::vector<Input> inputs_;         ///< [tap]
   std::vector<Run> runs_;             ///< [processor]
   std::optional<BitStaging> staging_;
   std::vector<Pushed> pushed_;
-  std::deque<Begun> begun_;  ///< with two batches in flight
-  std::size_t place_ = 0;    ///< of the results on the host that are begun, or were finished, last
+  std::deque<Begun> begun_;  ///< used with two batches in flight
+  std::size_t place_ = 0;    ///< index of the results on the host that were begun or finished last
   std::size_t begun_place_ = 0;
-  std::uint64_t first_sample_ = 0;  ///< of the windows computed last
-  std::size_t windows_ = 0;         ///< of these
+  std::uint64_t first_sample_ = 0;  ///< start of the windows computed last
+  std::size_t windows_ = 0;         ///< number of these
   bool has_late_taps_ = false;
-  bool is_computed_ = false;  ///< nothing has been pushed since
+  bool is_computed_ = false;  ///< true: nothing has been pushed since
 };
 
-/// Flags of one processor's products that do not apply to another's.
+/// Flags of one processor's products that do not apply to other processors.
 constexpr std::uint32_t kProcessorFlags = kFlagExtrapolationFellBack | kFlagMemoryNotFull;
 
 OpenclEngine::OpenclEngine(Devices devices, const EnginePlan& plan)
@@ -245,7 +245,7 @@ void OpenclEngine::make_inputs() {
   }
 }
 
-/// How many bits a device apart may be behind before the run waits for it: those of its longest cadence, within reason.
+/// Limit of how far a device apart may lag before the run waits for it; else the bits of its longest cadence.
 constexpr std::size_t kMostPacedWords = std::size_t{8} << 20U;
 
 void OpenclEngine::make_apart() {
@@ -281,18 +281,18 @@ void OpenclEngine::allocate(Input& input, const Tap& tap) {
   input.words.fill(std::vector<std::uint32_t>(batch * kStatusWords));
   input.statuses.resize(batch);
   device.enqueue_fill(input.status, std::uint32_t{0}, "pipeline/status");
-  // clFFT's plans image a whole batch, also where its last part is not used.
+  // Initialise the unused part too: clFFT plans always process a whole batch.
   if (values > 0) {
     device.enqueue_fill(input.spectra, std::complex<float>(), "pipeline/spectra");
   }
 }
 
-/// What was enqueued before an exception may still be under way.
+/// Waits: work enqueued before an exception may still be running.
 OpenclEngine::~OpenclEngine() {
   for (const ocl::Device& device : devices_) {
     try {
       device.wait();
-    } catch (const DeviceError&) {  // then nothing runs any more
+    } catch (const DeviceError&) {  // nothing runs any more
     }
   }
 }
@@ -398,7 +398,7 @@ void OpenclEngine::push_samples(std::uint64_t first_sample, std::span<const floa
   }
 }
 
-/// Off the way of the prompt frames: their bits come first, what late taps need of them follows.
+/// Called after the prompt frames are enqueued, to keep late taps off their critical path.
 void OpenclEngine::feed_late_taps() {
   for (const Pushed& pushed : pushed_) {
     feed(true, pushed.first_sample, pushed.wire);
@@ -410,7 +410,7 @@ void OpenclEngine::begin_windows(std::uint64_t first_sample, std::size_t windows
   require_room_in_flight("begin_windows()");
   require_batch(windows);
   if (is_computed_) {
-    feed_late_taps();  // their bits would stay for one frame more, and no longer
+    feed_late_taps();  // staging keeps their bits for one more frame only
   }
   first_sample_ = first_sample;
   windows_ = windows;
@@ -448,7 +448,7 @@ void OpenclEngine::use_results(std::size_t place) {
   }
 }
 
-/// The half of the staging memory that the batch before used is free once that one is finished.
+/// A batch's half of the staging memory is free once that batch is finished.
 void OpenclEngine::keep_begun() {
   Begun begun{.ended = ocl::Marker(devices_.front()), .place = place_, .windows = windows_, .marks = marks()};
   for (Input& input : inputs_) {
@@ -494,7 +494,7 @@ std::span<const WindowStatus> OpenclEngine::compute_spectra(std::span<const std:
   return finish_prompt();
 }
 
-/// Enqueues on the other devices first, so that they work while the run's device is given its commands.
+/// Enqueues on the other devices first, so that they work while the run's device gets its commands.
 void OpenclEngine::enqueue_prompt() {
   const std::uint32_t prompt = ~late();
   for (std::size_t t = inputs_.size(); t-- > 0;) {
@@ -553,7 +553,7 @@ void OpenclEngine::begin_late(std::uint32_t due) {
   }
   if (due != 0 || has_late_taps_) {
     for (const ocl::Device& device : devices_) {
-      device.flush();  // a driver may keep what is enqueued until somebody waits
+      device.flush();  // a driver may hold back commands until someone waits
     }
   }
 }
@@ -663,7 +663,7 @@ void OpenclEngine::take_statuses(std::size_t tap) {
   Input& input = inputs_[tap];
   const std::span<const std::uint32_t> words =
       input.last.taker ? runs_[*input.last.taker].processor->host_status() : input.words.at(place_);
-  // On the run's tap the first processor sets it in the status.
+  // On the run's tap the first processor sets this flag in the status.
   const bool is_copy_of_runs = tap != 0 && taps()[tap].owner.empty();
   const std::uint32_t constant =
       taps()[tap].constant_flags | (is_copy_of_runs && has_masked_microphones(tap) ? kFlagMaskedMicrophones : 0U);
@@ -751,7 +751,6 @@ std::size_t OpenclEngine::words_per_sample() const {
   return static_cast<std::size_t>(kBitsPerWord * words_per_bit_time(array.layout, array.geometry));
 }
 
-/// Wire words of the longest push: a batch's windows, at most two of them, and what comes before.
 std::size_t OpenclEngine::staged_words() const {
   const Settings& settings = plan().settings;
   const auto window = static_cast<std::size_t>(settings.front_end.window_samples);

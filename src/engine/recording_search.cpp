@@ -13,7 +13,7 @@ RecordingSearch::RecordingSearch(Engine& engine) : engine_(&engine) {
 }
 
 std::size_t RecordingSearch::together(std::uint64_t hop, std::size_t windows) const {
-  // The first whole window is to be found, however many are computed together.
+  // Until the first findings, compute windows singly: the first whole one must be searched whatever the batch size.
   return chain_ && !has_found_ ? 1 : static_cast<std::size_t>(schedule_.together(hop, windows));
 }
 
@@ -35,7 +35,7 @@ void RecordingSearch::adopt(const SearchChain::Found& found) {
   engine_->set_search(number_);
 }
 
-/// True where what was found holds at once.
+/// Returns true if the findings take effect at once.
 bool RecordingSearch::search(const Look& look) {
   const bool is_first = look.is_whole && !has_found_;
   if (!is_first && !schedule_.looks_at(look.hop)) {
@@ -54,12 +54,12 @@ bool RecordingSearch::search(const Look& look) {
   return has_found_;
 }
 
-/// Those that what holds at `hop` depends on, and those of what will hold later, in order.
+/// Looks whose findings are in effect at `hop`, with those they depend on, and looks for later findings, in order.
 std::deque<RecordingSearch::Look> RecordingSearch::looks_before(std::uint64_t first_hop, std::uint64_t hop,
                                                                 const Compute& compute) const {
   std::deque<Look> looks;
   const std::uint64_t first = (first_hop + schedule_.every() - 1) / schedule_.every();
-  // The newest whole one of those that hold by then, and what its memory has.
+  // Go back to the newest whole look in effect by then, and to the start of its memory.
   std::uint64_t needed = first;
   bool is_held = false;
   for (std::uint64_t number = schedule_.number_of(hop - 1) + 1; number > needed;) {
@@ -75,7 +75,7 @@ std::deque<RecordingSearch::Look> RecordingSearch::looks_before(std::uint64_t fi
   if (is_held) {
     return looks;
   }
-  // None: what the recording's first whole window says.
+  // No such look: use the recording's first whole window.
   for (std::uint64_t one = first_hop; one < hop; ++one) {
     if (compute(one).missing_bits > 0) {
       continue;

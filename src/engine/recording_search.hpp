@@ -18,24 +18,25 @@ namespace nearfield {
 class RecordingSearch {
  public:
   explicit RecordingSearch(Engine& engine);
-  /// Computes the window of a hop; its status.
+  /// Computes the window of a hop and returns its status.
   using Compute = std::function<WindowStatus(std::uint64_t hop)>;
-  /// Before a run that begins at `hop` of a recording that begins at `first_hop`: searches what holds there, in windows
-  /// before it. The engine forgets that it computed these.
+  /// Call it before a run that begins at `hop` of a recording that begins at `first_hop`: searches earlier windows for
+  /// the findings in effect at `hop`. Resets the engine's memory of computing these.
   void prepare(std::uint64_t first_hop, std::uint64_t hop, const Compute& compute);
-  /// Of windows from a hop on: how many may be computed together.
+  /// Number of windows, from a hop on, that may be computed together.
   [[nodiscard]] std::size_t together(std::uint64_t hop, std::size_t windows) const;
-  /// Whether begin() of a hop puts something into effect, and whether look() at the window of a hop looks.
+  /// changes_at(): true if begin() of the hop puts findings into effect. looks_at(): true if look() searches its
+  /// window.
   [[nodiscard]] bool changes_at(std::uint64_t hop) const {
     return !waiting_.empty() && waiting_.front().from_hop <= hop;
   }
   [[nodiscard]] bool looks_at(std::uint64_t hop) const { return chain_ && (!has_found_ || schedule_.looks_at(hop)); }
-  /// Before the window of a hop is computed: what holds from there on takes effect.
+  /// Puts the findings scheduled for the hop into effect; call it before its window is computed.
   void begin(std::uint64_t hop);
-  /// After windows were computed, the first of which is that of `hop`. Where nothing has been found so far, the images
-  /// of all of them are computed again with what is found in that window.
+  /// Call it after windows were computed, the first of which is that of `hop`. The first findings of a run take effect
+  /// at once: the images of all these windows are computed again with them.
   void look(std::uint64_t hop, std::span<const WindowStatus> statuses);
-  /// The next window is another recording's: nothing has been found.
+  /// Resets the findings: the next window belongs to another recording.
   void restart();
 
  private:
@@ -43,7 +44,7 @@ class RecordingSearch {
     std::uint64_t from_hop = 0;
     SearchChain::Found found;
   };
-  /// What a search looks at.
+  /// Input of a search.
   struct Look {
     std::uint64_t hop = 0;
     bool is_whole = false;
@@ -57,10 +58,10 @@ class RecordingSearch {
 
   Engine* engine_;
   SearchSchedule schedule_;
-  std::optional<SearchChain> chain_;  ///< none: no search
+  std::optional<SearchChain> chain_;  ///< none: search is off
   bool has_found_ = false;
-  std::uint64_t number_ = SearchSchedule::kNoNumber;  ///< in effect
-  std::deque<Waiting> waiting_;                       ///< by their hops
+  std::uint64_t number_ = SearchSchedule::kNoNumber;  ///< number of the search in effect
+  std::deque<Waiting> waiting_;                       ///< ordered by hop
 };
 
 }  // namespace nearfield

@@ -11,8 +11,8 @@
 namespace nearfield {
 namespace {
 
-/// Works on the host in one thread, whatever devices the settings name: their results are compared with its own, which
-/// do not depend on where they are computed.
+/// Works on the host in one thread, whatever devices the settings name: it is the reference that their results are
+/// compared with, independent of the device.
 class ReferenceEngine : public Engine {
  public:
   explicit ReferenceEngine(const EnginePlan& plan)
@@ -193,18 +193,18 @@ class ReferenceEngine : public Engine {
   }
   struct Run {
     std::unique_ptr<reference::Processor> processor;
-    std::size_t sample_window = 0;     ///< of the decimated samples that it works on; 0: none
+    std::size_t sample_window = 0;     ///< decimated samples per window that it works on; 0: none
     std::vector<std::uint32_t> flags;  ///< [window]
     std::vector<int> non_finite;       ///< [window]
-    std::size_t absent = 0;            ///< of the windows that it ran on last: the first ones, without values above
+    std::size_t absent = 0;            ///< leading windows that its tap lacks; omitted in the vectors above
   };
   [[nodiscard]] int non_finite_microphones(std::size_t processor, std::size_t window) const override {
     return runs_.at(processor).non_finite.at(window - runs_[processor].absent);
   }
-  /// A tap's front end and what it computed last.
+  /// A tap's front end and its latest results.
   struct Input {
-    std::unique_ptr<reference::FrontEnd> front_end;  ///< none for given spectra
-    std::uint64_t begin = 0;                         ///< what is pushed of samples before it is not for this tap
+    std::unique_ptr<reference::FrontEnd> front_end;  ///< null for given spectra
+    std::uint64_t begin = 0;                         ///< pushed samples before this one are not for this tap
     std::vector<std::complex<double>> spectra;       ///< [window][frequency][channel], without the absent ones
     std::vector<std::uint32_t> flags;                ///< [window], likewise
   };
@@ -221,7 +221,7 @@ class ReferenceEngine : public Engine {
     }
     finish(description);
   }
-  /// For the processors that work on samples; front ends have their own.
+  /// Makes the samples for processors; front ends have their own.
   void make_samples() {
     const std::vector<Wanted> wanted = wanted_processors();
     if (std::any_of(wanted.begin(), wanted.end(), [](const Wanted& one) { return one.needs.sample_window > 0; })) {
@@ -229,7 +229,7 @@ class ReferenceEngine : public Engine {
       samples_.emplace(tap->plan, tap->longest_window);
     }
   }
-  /// Spectra of the windows computed last.
+  /// Computes the spectra of the windows that were begun last.
   void analyse(std::size_t tap, std::size_t windows) {
     Input& input = inputs_[tap];
     input.spectra.clear();
@@ -261,7 +261,7 @@ class ReferenceEngine : public Engine {
           runs_.empty() ? flags[i] | taps().front().constant_flags : runs_.front().flags[i] | memory_flag(0, i);
     }
   }
-  /// Computes a processor's products of the windows there are.
+  /// Computes a processor's products of the current windows.
   std::vector<reference::Processor::Outcome> run(std::size_t processor) {
     Run& one = runs_[processor];
     one.processor->clear();
@@ -291,13 +291,13 @@ class ReferenceEngine : public Engine {
     return outcomes;
   }
   std::uint64_t hop_samples_;
-  std::optional<reference::DecimatedSamples> samples_;  ///< for processors; none where none works on them
-  std::uint64_t samples_begin_ = 0;                     ///< what is pushed of samples before it is not needed
+  std::optional<reference::DecimatedSamples> samples_;  ///< for processors; none where none needs them
+  std::uint64_t samples_begin_ = 0;                     ///< pushed samples before this one are not needed
   std::vector<Input> inputs_;                           ///< [tap]
   std::vector<Run> runs_;                               ///< [processor]
   std::vector<std::uint32_t> room_;
   std::vector<WindowStatus> statuses_;
-  std::uint64_t first_sample_ = 0;  ///< of the windows computed last
+  std::uint64_t first_sample_ = 0;  ///< start of the windows computed last
 };
 
 }  // namespace

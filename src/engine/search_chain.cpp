@@ -2,7 +2,7 @@
 
 namespace nearfield {
 
-/// The number of the search at a hop of the schedule, where it follows on all that its memory has.
+/// Number of the search at a hop of the schedule; kNoNumber where its memory is incomplete.
 std::uint64_t SearchChain::known_number(std::uint64_t hop) {
   if (!schedule_.looks_at(hop)) {
     first_ = SearchSchedule::kNoNumber;

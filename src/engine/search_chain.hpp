@@ -10,21 +10,21 @@
 
 namespace nearfield {
 
-/// An imager's searches in the order of their numbers: knows which remember all that those of any other run
-/// of the stream do. Used by one thread at a time.
+/// Runs an imager's searches in the order of their numbers, and tracks which of them have the complete memory that they
+/// have in any other run of the stream. Used by one thread at a time.
 class SearchChain {
  public:
   struct Found {
-    std::shared_ptr<const Findings> findings;  ///< null: what was found before stays
+    std::shared_ptr<const Findings> findings;  ///< null: earlier findings stay in effect
     std::uint64_t number = SearchSchedule::kNoNumber;
   };
   SearchChain(std::shared_ptr<Search> search, SearchSchedule schedule)
       : search_(std::move(search)), schedule_(schedule) {}
-  /// Of a window that is whole. spectra, mask: as of Search::search().
+  /// Searches a whole window. spectra, mask: as for Search::search().
   Found look(std::uint64_t hop, std::span<const std::complex<float>> spectra, const MicrophoneMask& mask);
-  /// Of a window at which a search would have looked, had it been whole.
+  /// Records an incomplete window at which a search was due.
   Found pass_over(std::uint64_t hop);
-  /// The next look does not follow on those before.
+  /// Marks a gap: the next search does not follow on the earlier ones.
   void restart() { first_ = SearchSchedule::kNoNumber; }
 
  private:
@@ -32,7 +32,7 @@ class SearchChain {
 
   std::shared_ptr<Search> search_;
   SearchSchedule schedule_;
-  std::uint64_t first_ = SearchSchedule::kNoNumber;  ///< from this search on, none was left out
+  std::uint64_t first_ = SearchSchedule::kNoNumber;  ///< no search was left out since this one
 };
 
 }  // namespace nearfield

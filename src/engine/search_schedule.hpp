@@ -5,17 +5,16 @@
 
 namespace nearfield {
 
-/// When an imager's search looks, and when what it finds holds, by hop numbers counted from bit-time 0 of the stream.
-/// Search m looks at the window of hop m x every, where all its bits are there, starts with what that window and the
-/// one of the search before say, and holds from hop (m + 1) x every on, until another one does. So frames do not depend
-/// on how long a search takes, nor on where a run began. The first search of a run looks at its first whole window, and
-/// holds at once.
+/// Times of an imager's searches and of their findings, in hop numbers from bit-time 0 of the stream. Search m uses the
+/// window of hop m x every, if all its bits are there, starts from that window and that of the search before, and is in
+/// effect from hop (m + 1) x every until the next one. So frames do not depend on the duration of a search, nor on the
+/// start of a run. The first search of a run uses its first whole window and takes effect at once.
 class SearchSchedule {
  public:
-  /// Of a search that another run of the same stream may not have had.
+  /// Number of a search that another run of the same stream may not have had.
   static constexpr std::uint64_t kNoNumber = std::numeric_limits<std::uint64_t>::max();
 
-  /// `every` 0: nothing is searched for.
+  /// `every` 0: search is off.
   explicit SearchSchedule(std::uint64_t every = 0) : every_(every) {}
   [[nodiscard]] std::uint64_t every() const { return every_; }
   [[nodiscard]] bool is_on() const { return every_ > 0; }
@@ -23,11 +22,11 @@ class SearchSchedule {
   [[nodiscard]] std::uint64_t number_of(std::uint64_t hop) const { return hop / every_; }
   [[nodiscard]] std::uint64_t hop_of(std::uint64_t number) const { return number * every_; }
   [[nodiscard]] std::uint64_t begin_of(std::uint64_t number) const { return (number + 1) * every_; }
-  /// The search that holds at a hop.
+  /// Search in effect at a hop.
   [[nodiscard]] std::uint64_t holding_at(std::uint64_t hop) const {
     return std::max<std::uint64_t>(hop / every_, 1) - 1;
   }
-  /// Of `windows` from a hop on, those up to the next hop at which findings change or a search looks.
+  /// Number of the `windows` from a hop on before the next hop at which findings change or a search runs.
   [[nodiscard]] std::uint64_t together(std::uint64_t hop, std::uint64_t windows) const {
     return is_on() ? std::min(windows, every_ - hop % every_) : windows;
   }

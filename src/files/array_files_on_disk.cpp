@@ -13,7 +13,7 @@
 namespace nearfield {
 namespace {
 
-/// Of the images of the largest array with the largest holography.upsample.
+/// Size of the images of the largest array with the largest holography.upsample.
 constexpr std::uint64_t kMostHeightsASide = std::uint64_t{8} * kMaxSide;
 
 class ArrayFilesOnDisk : public ArrayFiles {

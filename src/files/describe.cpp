@@ -127,7 +127,7 @@ void describe_capture(Facts& facts, const std::filesystem::path& path) {
   add_truth(facts, reader.truth());
 }
 
-/// Levels of at most 4 GiB of samples, with what stands out of them.
+/// Adds levels of at most 4 GiB of samples, and any anomalies.
 void add_levels(Facts& facts, const TimeDataReader& reader, bool is_pascal) {
   constexpr std::uint64_t kMostValues = std::uint64_t{1} << 30U;
   const SampleLevels levels = levels_of(reader, kMostValues);
@@ -248,7 +248,7 @@ void describe_recording(Facts& facts, const std::filesystem::path& path) {
   facts.add("end", "{}", text_of_end(summary.end));
 }
 
-/// read_spectra() makes pascal of pressures; a transfer function's are Pa/N.
+/// Unit after read_spectra(), which converts pressures to pascal; a transfer function is in Pa/N.
 std::string unit_of_spectra(const h5::InputFile& file) {
   for (const char* name : {"unit", "units"}) {
     if (file.has_attribute("/spectra", name)) {

@@ -12,11 +12,11 @@ namespace nearfield {
 namespace {
 
 constexpr double kPercent = 100.0;
-constexpr std::string_view kNumber = "1";  ///< the unit of plain numbers
+constexpr std::string_view kNumber = "1";  ///< unit of plain numbers
 
 std::string_view shown(std::string_view unit) { return unit == kNumber ? "" : unit; }
 
-/// "pnah" behind a processor's name, where the file says its kind.
+/// Name of a processor, followed by its kind, such as "pnah", where the file states it.
 std::string name_of_processor(const ResultHeader& header) {
   return header.kind.empty() ? header.processor : fmt::format("{} ({})", header.processor, header.kind);
 }
@@ -27,10 +27,10 @@ std::string text_of_frames(const ResultsReader& reader, std::size_t processor) {
   return frames == room ? fmt::format("{}", frames) : fmt::format("{} of {}", frames, room);
 }
 
-/// Empty where it is not known.
+/// Empty if unknown.
 std::string text_of_rate(const std::vector<std::int64_t>& times_ns) {
   constexpr double kSecondsPerNs = 1e-9;
-  // Unsigned, since times from a file may lie so far apart that their difference overflows.
+  // Unsigned: the difference of a file's times may overflow.
   const std::uint64_t duration_ns =
       static_cast<std::uint64_t>(times_ns.back()) - static_cast<std::uint64_t>(times_ns.front());
   const double duration_s = static_cast<double>(static_cast<std::int64_t>(duration_ns)) * kSecondsPerNs;
@@ -50,7 +50,7 @@ std::string text_of_share(std::ptrdiff_t count, std::size_t frames) {
              : fmt::format("{} of {} frames", count, frames);
 }
 
-/// "none"; or a text for each flag that is set on some frames, and how many are without any.
+/// "none"; or a text for each flag set on some frames, and the number of frames without any.
 std::vector<std::string> texts_of_flags(const std::vector<std::uint32_t>& flags) {
   const auto clean = static_cast<std::size_t>(std::count(flags.begin(), flags.end(), 0U));
   if (clean == flags.size()) {
@@ -81,7 +81,7 @@ void add_values(ValueRange& range, ElementType type, std::span<const std::byte> 
   });
 }
 
-/// Over all frames; of complex values the magnitudes'.
+/// Range over all frames; of magnitudes for complex values.
 ValueRange range_of_array(const ResultsReader& reader, std::size_t processor, std::size_t product) {
   constexpr std::size_t kBytesAtOnce = std::size_t{1} << 22U;
   const ResultHeader& header = reader.header(processor);
@@ -138,7 +138,7 @@ std::string text_of_axis(const Axis& axis) {
              : fmt::format("{}: {}, {} numbers each, {}", axis.name, axis.size(), axis.components, axis.unit);
 }
 
-/// What a frame may depend on before its window; empty where the file does not say it.
+/// Describes how much a frame may depend on before its window; empty where the file does not state it.
 std::string text_of_memory(const ResultHeader& header) {
   if (!header.memory_hops) {
     return "";
@@ -148,7 +148,7 @@ std::string text_of_memory(const ResultHeader& header) {
                                    : fmt::format("{} hops before a frame", *header.memory_hops);
 }
 
-/// A line for what each axis and each product holds, of any processor.
+/// Adds a line for each axis and each product of any processor.
 void describe_processor(Facts& facts, const ResultsReader& reader, std::size_t processor) {
   const ResultHeader& header = reader.header(processor);
   facts.add("processor", "{}", name_of_processor(header));
@@ -188,7 +188,7 @@ void add_positions(Facts& facts, std::string_view name, std::string_view what, c
   facts.add(name, "{} to {}, {} {}", text_of_mm(*least), text_of_mm(*most), positions.size(), what);
 }
 
-/// A figure of images by the name that people read; nothing where the file lacks it.
+/// Adds a figure of images under a readable title, unless the file lacks it.
 void add_figure(Facts& facts, std::string_view title, const ResultsReader& reader, std::string_view name) {
   const ResultHeader& header = reader.header(0);
   if (const Product* const product = header.product(name)) {
@@ -245,7 +245,7 @@ void add_losses(Facts& facts, const ResultStamps& stamps) {
   facts.add("missing bits", "{} at most in a frame", most_of(stamps.missing_bits));
 }
 
-/// The first processor where its results are images, in the words of images.
+/// Describes the first processor, whose results are images.
 void describe_images(Facts& facts, const ResultsReader& reader, const ImagesHeader& images) {
   if (!images.kind.empty()) {
     facts.add("processor", "{}", name_of_processor(reader.header(0)));
@@ -272,7 +272,7 @@ void describe_images(Facts& facts, const ResultsReader& reader, const ImagesHead
   add_losses(facts, stamps);
 }
 
-/// Products of the first processor that are none of images.
+/// Adds products of the first processor other than images.
 void add_other_products(Facts& facts, const ResultsReader& reader, const ImagesHeader& images) {
   const ResultHeader of_images = result_header(images);
   const ResultHeader& header = reader.header(0);

@@ -39,7 +39,7 @@ std::string text_of_values(const std::vector<double>& values, std::string_view u
 }
 
 std::string without_controls(std::string_view text) {
-  // U+0080 to U+009F, of which terminals obey some, are two bytes of UTF-8.
+  // Control characters U+0080 to U+009F, some of which terminals obey, are two bytes of UTF-8.
   constexpr char kBeforeControl = '\xC2';
   const auto is_second_of_control = [](char character) {
     return static_cast<unsigned char>(character) >= 0x80U && static_cast<unsigned char>(character) < 0xA0U;

@@ -9,7 +9,7 @@
 
 #include "files/files.hpp"
 
-/// Texts of which the descriptions of files are made.
+/// Texts used in descriptions of files.
 namespace nearfield {
 
 class Facts {
@@ -24,7 +24,7 @@ class Facts {
   std::vector<FileFact> facts_;
 };
 
-/// Of the finite values among those that were added.
+/// Range of the finite values among those added.
 struct ValueRange {
   double least = std::numeric_limits<double>::infinity();
   double most = -std::numeric_limits<double>::infinity();
@@ -38,18 +38,18 @@ struct ValueRange {
   [[nodiscard]] bool is_known() const { return least <= most; }
 };
 
-/// Spaces in the place of control characters, of a text that a stranger may have written.
+/// Replaces control characters by spaces, in text from untrusted sources.
 std::string without_controls(std::string_view text);
 std::string text_of_bytes(std::uint64_t bytes);
 std::string text_of_mm(double length_m);
-/// A dozen values are listed, of more the range is given; their number stands behind them.
+/// Lists up to a dozen values, else gives their range; their number follows.
 std::string text_of_values(const std::vector<double>& values, std::string_view unit);
 inline std::string text_of_frequencies(const std::vector<double>& frequencies_hz) {
   return text_of_values(frequencies_hz, "Hz");
 }
 /// "not stated" for 0, else date and time to the nanosecond. The files count seconds in TAI.
 std::string text_of_time(std::int64_t time_ns);
-/// "none" where no value is known.
+/// "none" where the range is empty.
 std::string text_of_range(const ValueRange& range, std::string_view unit);
 template <typename T>
 std::string text_of_range(const std::vector<T>& values, std::string_view unit) {
@@ -60,7 +60,7 @@ std::string text_of_range(const std::vector<T>& values, std::string_view unit) {
   return text_of_range(range, unit);
 }
 
-/// What an images file says of each of its processors.
+/// Describes each processor in an images file.
 void describe_results(Facts& facts, const std::filesystem::path& path);
 
 }  // namespace nearfield

@@ -15,10 +15,10 @@
 #include "nearfield/layout.hpp"
 
 /// Nearfield's HDF5 files: captures, time data, spectra, images and calibrations. Recordings, which grow while the
-/// daemon runs, are nfr_reader.hpp's.
+/// daemon runs, are in nfr_reader.hpp.
 ///
 /// Every reader throws NoInputError when the file is missing or unreadable and DataError when it is not HDF5,
-/// truncated, of another kind, or has a wrong dataset; the message names file, dataset, what was found and what was
+/// truncated, of another kind, or has a wrong dataset; the message names file, dataset, the value found and the value
 /// expected. Sizes are checked before anything is allocated. Every writer writes `PATH.partial` and renames it in
 /// finish(); it throws IoError when the folder is read-only, the disk is full or another program writes the same file,
 /// and leaves nothing under the final name. An existing file under that name is replaced in finish() and not before; it
@@ -30,12 +30,13 @@ enum class FileKind { kCapture, kTimeData, kSpectra, kImages, kCalibration, kRec
 std::string_view name_of(FileKind kind);
 /// Recognises a file by its content. Throws NoInputError or DataError.
 FileKind detect_file_kind(const std::filesystem::path& path);
-/// Whether it begins like time data of other programs than those that write HDF5: WAV, RF64, universal or MATLAB.
+/// True if it begins like a time data format of other programs that is not HDF5: WAV, RF64, universal or MATLAB.
 bool is_time_data_of_others(const std::filesystem::path& path);
-/// A WAV file whose kind of samples TimeDataReader does not read, such as mu-law. Throws NoInputError or DataError.
+/// True for a WAV file with a kind of samples that TimeDataReader does not read, such as mu-law. Throws NoInputError or
+/// DataError.
 bool is_wav_of_other_samples(const std::filesystem::path& path);
 
-/// Bit-times that never came; silence stands in their place.
+/// Bit-times that never arrived; they are stored as silence.
 struct MissingRun {
   std::uint64_t first_bit_time = 0;
   std::uint64_t bit_times = 0;
@@ -48,19 +49,19 @@ struct CaptureInfo {
   std::int64_t start_time_ns = 0;
   std::uint64_t bit_times = 0;
   int words_per_bit_time = 0;
-  std::uint64_t first_bit_time = 0;  ///< its place in the stream that it was cut from; /bitstream's attribute, if any
+  std::uint64_t first_bit_time = 0;  ///< position in the source stream; attribute of /bitstream, if any
 };
 
-/// Where the sources of a simulated capture are, and how loud. Written as /truth/{tracks, track_times_s,
+/// Positions and levels of the sources of a simulated capture. Written as /truth/{tracks, track_times_s,
 /// band_centres_hz, band_mean_square_at_1m}; the attribute sources of /truth/tracks names them in words.
 struct SourceTruth {
   std::vector<double> times_s;          ///< [t], from bit-time 0 on
   std::vector<double> positions_m;      ///< [t][source][x, y, z], at that time, not at that of emission
   std::vector<double> band_centres_hz;  ///< [band], exact centres of third octaves, IEC 61260-1, base 10
-  /// Mean square pressure that each source alone makes at 1 m in the free field, [source][band], Pa^2; NaN where it is
-  /// not known or there is no such distance.
+  /// Mean square pressure of each source alone at 1 m in the free field, [source][band], Pa^2; NaN where it is unknown
+  /// or there is no such distance.
   std::vector<double> band_mean_square_pa2;
-  std::string names;  ///< of the sources, in their order, behind each other with commas
+  std::string names;  ///< names of the sources in order, separated by commas
 
   [[nodiscard]] std::size_t sources() const {
     return band_centres_hz.empty() ? 0 : band_mean_square_pa2.size() / band_centres_hz.size();
@@ -78,8 +79,8 @@ struct Truth {
   std::optional<SourceTruth> sources{};
 };
 
-/// Where each frequency of a capture made with `encode --segment-per-frequency` lies.
-/// Written as /segments/{first_bit_time uint64, bit_times uint64, frequencies_hz}.
+/// Position of each frequency in a capture made with `encode --segment-per-frequency`. Written as
+/// /segments/{first_bit_time uint64, bit_times uint64, frequencies_hz}.
 struct Segments {
   std::vector<std::uint64_t> first_bit_time;
   std::vector<std::uint64_t> bit_times;
@@ -97,7 +98,7 @@ class CaptureReader {
   void read(std::uint64_t first_bit_time, std::span<std::uint32_t> words) const;
   [[nodiscard]] std::optional<Truth> truth() const;
   [[nodiscard]] std::optional<Segments> segments() const;
-  /// Runs that are silence because they never came: /missing uint64 [run][2], first and number of bit-times, ascending.
+  /// Runs of silence that stand for missing bits: /missing uint64 [run][2], first and number of bit-times, ascending.
   [[nodiscard]] std::vector<MissingRun> missing() const;
 
  private:
@@ -115,7 +116,7 @@ class CaptureWriter {
   /// Truth and segments may be written once each, before or after the bits.
   void write_truth(const Truth& truth);
   void write_segments(const Segments& segments);
-  /// After the bits, once; their words must be silence.
+  /// Call it once, after the bits; the words of these runs must be silence.
   void write_missing(std::span<const MissingRun> runs);
   /// Throws DataError when nothing was appended.
   void finish();
@@ -125,23 +126,23 @@ class CaptureWriter {
   std::unique_ptr<State> state_;
 };
 
-/// What a file of time data says of where its microphones stand.
+/// Microphone positions that a file of time data states.
 struct StatedPositions {
-  std::vector<MicrophonePosition> positions_m = {};  ///< [channel], on the file's own axes; empty where it does not say
-  std::string flaw = {};  ///< why what it says is no array; positions_m is empty then. Empty where nothing is wrong
+  std::vector<MicrophonePosition> positions_m = {};  ///< [channel], on the file's own axes; empty if not stated
+  std::string flaw = {};  ///< reason why the stated positions are no array (positions_m is then empty), else empty
 };
 
-/// Some channels of samples, in an order of their own: those of the microphones among all of an input's.
+/// Selection of an input's channels in a given order: those that are microphones.
 class ChannelChoice {
  public:
-  /// All `there`, where none are named. Throws ConfigError, with the setting array.channels and the input's name, where
-  /// a channel is not there or is named twice.
+  /// `channels` empty: all `there` channels. Throws ConfigError, with the setting array.channels and the input's name,
+  /// where a channel does not exist or is named twice.
   ChannelChoice(std::vector<int> channels, int there, const std::string& name);
   [[nodiscard]] int there() const { return there_; }
   [[nodiscard]] int count() const { return channels_.empty() ? there_ : static_cast<int>(channels_.size()); }
-  /// Empty: all.
+  /// Chosen channels; empty: all.
   [[nodiscard]] const std::vector<int>& channels() const { return channels_; }
-  /// Reads from a sample on as [sample][chosen channel], by `read_all`, which reads from one as [sample][channel].
+  /// Reads from a sample on as [sample][chosen channel]; `read_all` reads from a sample as [sample][channel].
   using ReadAll = std::function<void(std::uint64_t first_sample, std::span<float> values)>;
   void read(std::uint64_t first_sample, std::span<float> values, const ReadAll& read_all) const;
 
@@ -150,9 +151,9 @@ class ChannelChoice {
   int there_;
 };
 
-/// Samples of all microphones over time, from Acoular's HDF5 (/time_data float32 [sample][channel], attribute
+/// Reader of samples of all microphones over time, from Acoular's HDF5 (/time_data float32 [sample][channel], attribute
 /// sample_freq), WAV and RF64, universal files (datasets 58 and 58b) and MATLAB's files: docs/time_data.md. Files of
-/// any length are read piece by piece, but for compressed variables of MATLAB files of level 5.
+/// any length are read piece by piece, except for compressed variables of MATLAB files of level 5.
 class TimeDataReader {
  public:
   /// `channels` are array.channels.
@@ -160,21 +161,22 @@ class TimeDataReader {
   ~TimeDataReader();
   TimeDataReader(TimeDataReader&&) noexcept;
   TimeDataReader& operator=(TimeDataReader&&) noexcept;
-  /// In words.
+  /// Name of the format, in words.
   [[nodiscard]] std::string format() const;
-  /// How the file was read where its header contradicts what is in it and only one reading is possible; empty else.
+  /// Describes the interpretation where the header contradicts the content and only one reading is possible; else
+  /// empty.
   [[nodiscard]] const std::string& note() const;
   [[nodiscard]] double sample_rate_hz() const;
   [[nodiscard]] std::uint64_t samples() const;
-  /// Of those that were chosen.
+  /// Number of chosen channels.
   [[nodiscard]] int channels() const;
-  /// The number, from 0 on, that the file gives to one of the channels.
+  /// The file's own number, from 0, of a chosen channel.
   [[nodiscard]] int channel_of_file(int channel) const;
-  /// Whether the file says, or its format lays down, how many pascal its values are. Where not, read() gives the file's
-  /// own values (integers as fractions of full scale) until set_pascal_per_unit().
+  /// True if the file or its format defines the pascal per unit of its values. Otherwise read() gives the file's own
+  /// values (integers as fractions of full scale) until set_pascal_per_unit().
   [[nodiscard]] bool states_pascal() const;
   void set_pascal_per_unit(double pascal_per_unit);
-  /// The value of read() at full scale, where the samples are integers.
+  /// Value of read() at full scale, where the samples are integers.
   [[nodiscard]] std::optional<double> full_scale() const;
   [[nodiscard]] const StatedPositions& positions() const;
   /// Reads samples [first, first + values.size() / channels()) as [sample][channel], Pa.
@@ -192,7 +194,7 @@ class TimeDataWriter {
   ~TimeDataWriter();
   /// values [sample][channel], Pa, whole samples.
   void append(std::span<const float> values);
-  /// Once; CaptureWriter's /truth.
+  /// Writes CaptureWriter's /truth; call it at most once.
   void write_truth(const Truth& truth);
   /// Throws DataError when nothing was appended.
   void finish();
@@ -220,15 +222,15 @@ void write_spectra(const std::filesystem::path& path, const SpectraFile& file);
 Calibration read_calibration(const std::filesystem::path& path);
 void write_calibration(const std::filesystem::path& path, const Calibration& calibration);
 
-/// Images alone, in a file of one processor; results_file.hpp has the writer of any results.
+/// Writes images alone, in a file of one processor; results_file.hpp has the writer of any results.
 class ImagesWriter {
  public:
-  /// As ResultsWriter's constructor and its begin().
+  /// See ResultsWriter's constructor and begin().
   ImagesWriter(const std::filesystem::path& path, const ImagesHeader& header, std::uint64_t frames);
   ~ImagesWriter();
   /// The frame's arrays must be as long as the header says.
   void write(const ImageFrame& frame);
-  /// Throws DataError when no frame was written; fewer than there is room for are fine.
+  /// Throws DataError when no frame was written; fewer frames than reserved are allowed.
   void finish();
 
  private:
@@ -236,16 +238,16 @@ class ImagesWriter {
   std::unique_ptr<State> state_;
 };
 
-/// The images of a file's first processor.
+/// Reads the images of a file's first processor.
 class ImagesReader {
  public:
-  /// As ResultsReader's constructor. Throws DataError where the first processor's results are no images.
+  /// See ResultsReader's constructor. Throws DataError where the first processor's results are no images.
   explicit ImagesReader(const std::filesystem::path& path);
   ~ImagesReader();
   ImagesReader(ImagesReader&&) noexcept;
   ImagesReader& operator=(ImagesReader&&) noexcept;
   [[nodiscard]] const ImagesHeader& header() const;
-  /// Frames that hold images.
+  /// Number of frames that hold images.
   [[nodiscard]] std::uint64_t frames() const;
   /// Figures that an older file lacks are NaN.
   [[nodiscard]] ImageFrame read(std::uint64_t frame) const;
@@ -255,19 +257,18 @@ class ImagesReader {
   std::unique_ptr<State> state_;
 };
 
-/// A fact of a file, for people.
+/// A fact about a file, in readable text.
 struct FileFact {
-  std::string name;  ///< empty: goes on with the one before
+  std::string name;  ///< empty: continues the previous fact
   std::string text;
 };
-/// What any of the files above says of itself, for `nearfield inspect`. `pascal_per_unit` is the setting, which counts
-/// for time data that do not state their unit, and `channels` are array.channels, those of time data that are looked
-/// at.
+/// Facts of any of the files above, for `nearfield inspect`. `pascal_per_unit` is the setting for time data that do not
+/// state their unit; `channels` is array.channels, the channels of time data to examine.
 std::vector<FileFact> facts_of_file(const std::filesystem::path& path, std::optional<double> pascal_per_unit = {},
                                     const std::vector<int>& channels = {});
-/// One fact a line, behind its name, the facts below each other.
+/// One fact per line after its name, with the facts aligned.
 std::string text_of(const std::vector<FileFact>& facts);
-/// Both.
+/// text_of(facts_of_file()).
 std::string describe_file(const std::filesystem::path& path);
 
 }  // namespace nearfield

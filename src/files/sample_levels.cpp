@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kReference_pa = 20e-6;
 
-/// Sums of one channel while samples come, and the run of equal ones at either extreme.
+/// Running sums of one channel, and the run of equal samples at either extreme.
 class ChannelSums {
  public:
   void add(float sample, std::uint64_t at) {
@@ -37,7 +37,7 @@ class ChannelSums {
     bottom_.add(-value);
   }
   void end_piece() { top_.run = bottom_.run = 0; }
-  /// `full_scale` of integers.
+  /// `full_scale`: set for integers.
   [[nodiscard]] ChannelLevel level(std::optional<double> full_scale) const {
     const auto finite = static_cast<double>(std::max<std::uint64_t>(samples_ - non_finite_, 1));
     const double mean = sum_ / finite;
@@ -46,21 +46,21 @@ class ChannelSums {
     return {.rms = std::sqrt(variance),
             .mean = mean + shift_,
             .peak = peak_,
-            .clipped = variance > 0.0 ? clipped : 0,  // a constant is none
+            .clipped = variance > 0.0 ? clipped : 0,  // a constant does not clip
             .non_finite = non_finite_,
             .peak_sample = peak_sample_,
             .samples = samples_};
   }
 
  private:
-  /// Equal samples behind each other at the largest value so far.
+  /// Runs of equal samples at the largest value so far.
   struct Extreme {
     double extreme = -std::numeric_limits<double>::infinity();
     double next = extreme;  ///< the second largest value
     std::uint64_t at_extreme = 0;
     std::uint64_t at_next = 0;
     std::uint64_t run = 0;
-    std::uint64_t runs = 0;  ///< of kClippedRun or more
+    std::uint64_t runs = 0;  ///< runs of kClippedRun or more
     std::uint64_t clipped = 0;
     void add(double value) {
       if (value > extreme) {
@@ -80,7 +80,7 @@ class ChannelSums {
         next = std::max(next, value);
       }
     }
-    /// Equal samples on top of a slow wave are steps of a converter, of which the next lower one has about as many.
+    /// Equal samples on top of a slow wave are converter steps: the next lower step then has about as many.
     [[nodiscard]] std::uint64_t clipped_samples(std::optional<double> full_scale) const {
       constexpr double kNearFullScale = 0.98;
       constexpr std::uint64_t kFewestRuns = 3;
@@ -91,7 +91,7 @@ class ChannelSums {
   };
   Extreme top_;
   Extreme bottom_;
-  double shift_ = 0.0;  ///< the first sample: sums of what is left keep their digits
+  double shift_ = 0.0;  ///< first sample, subtracted for precision
   double sum_ = 0.0;
   double squares_ = 0.0;
   double peak_ = 0.0;
@@ -119,7 +119,7 @@ void add_piece(const SampleSource& source, std::uint64_t first, std::uint64_t co
   }
 }
 
-/// Of the channels with finite samples, ascending.
+/// rms of the channels with finite samples, ascending.
 std::vector<double> rms_of(const SampleLevels& levels) {
   std::vector<double> rms;
   for (const ChannelLevel& channel : levels.channels) {

@@ -8,62 +8,62 @@
 
 #include "files/files.hpp"
 
-/// Levels of the microphones of time data: what shows at a glance that a unit, a cable or an amplifier is wrong.
+/// Levels of the microphones of time data, which reveal a wrong unit, cable or amplifier at a glance.
 namespace nearfield {
 
-/// Figures of one channel, of its finite samples, in the reader's unit.
+/// Figures of one channel's finite samples, in the reader's unit.
 struct ChannelLevel {
   double rms = 0.0;  ///< about its mean
   double mean = 0.0;
   double peak = 0.0;              ///< largest magnitude
-  std::uint64_t clipped = 0;      ///< samples in runs of kClippedRun or more at its extreme, where that limits it
-  std::uint64_t non_finite = 0;   ///< NaN and infinite ones
-  std::uint64_t peak_sample = 0;  ///< where the peak is
-  std::uint64_t samples = 0;      ///< that were looked at
-  int channel_of_file = 0;        ///< what the file counts it as, from 0 on
+  std::uint64_t clipped = 0;      ///< samples in runs of kClippedRun or more at its extreme, if that is a limit
+  std::uint64_t non_finite = 0;   ///< number of NaN and infinite samples
+  std::uint64_t peak_sample = 0;  ///< position of the peak
+  std::uint64_t samples = 0;      ///< number of examined samples
+  int channel_of_file = 0;        ///< its number in the file, from 0
 };
 
 struct SampleLevels {
   std::vector<ChannelLevel> channels;
-  std::uint64_t samples = 0;  ///< that were looked at, of each channel
-  bool is_whole = true;       ///< else some pieces, evenly spread
+  std::uint64_t samples = 0;  ///< examined per channel
+  bool is_whole = true;       ///< false: some pieces, evenly spread
 
-  /// Channels by their rms, of those with finite samples; 0 where there is none.
+  /// Channel with the largest rms, of those with finite samples; 0 where there is none.
   [[nodiscard]] std::size_t loudest() const;
   [[nodiscard]] double median_rms() const;
 };
 
-/// Fewer equal samples at the extreme are as well the top of a slow wave; and of integers they count near full scale,
-/// of floats where there are several such runs.
+/// Fewer equal samples at the extreme may be the top of a slow wave. Runs count only near full scale for integers, and
+/// only if there are several for floats.
 inline constexpr std::uint64_t kClippedRun = 4;
-/// Beyond these a recording is hardly one in pascal: what is louder breaks microphones, what is softer is below their
+/// Levels outside these limits are implausible in pascal: louder ones break microphones, softer ones are below their
 /// noise.
 inline constexpr double kLoudest_db = 200.0;
 inline constexpr double kSoftest_db = 0.0;
 
-/// Samples of some channels, wherever they come from.
+/// Samples of some channels from any source.
 struct SampleSource {
   int channels = 0;
   std::uint64_t samples = 0;
-  /// [sample][channel] from a sample on.
+  /// Reads [sample][channel] from a sample on.
   std::function<void(std::uint64_t first_sample, std::span<float> values)> read;
-  std::vector<int> channels_of_file = {};  ///< [channel], what the file counts it as; empty: the same
-  std::optional<double> full_scale = {};   ///< of integers
+  std::vector<int> channels_of_file = {};  ///< [channel] number in the file; empty: same as the index
+  std::optional<double> full_scale = {};   ///< set for integers
 };
 
-/// Reads a recording of at most `most_values` samples of all channels; of a longer one evenly spread pieces of about so
+/// Reads all of a recording of up to `most_values` samples over all channels, else evenly spread pieces of about that
 /// many.
 SampleLevels levels_of(const SampleSource& source, std::uint64_t most_values);
 SampleLevels levels_of(const TimeDataReader& reader, std::uint64_t most_values);
 
-/// "each sample is 0", of silent channels; of a recording of which pieces were read, that it is so there.
+/// "each sample is 0", for silent channels; if only pieces were read, the text says so.
 std::string text_of_silence(const SampleLevels& levels);
-/// dB re 20 uPa of an rms in pascal.
+/// Level of an rms in pascal, dB re 20 uPa.
 double level_db(double rms_pa);
-/// "loudest channel 12 of the file: 93.1 dB re 20 uPa rms, peak 3.1 Pa; median 90.0 dB"; `is_pascal` false: of the
-/// file's values.
+/// "loudest channel 12 of the file: 93.1 dB re 20 uPa rms, peak 3.1 Pa; median 90.0 dB"; `is_pascal` false: in the
+/// file's unit.
 std::string text_of(const SampleLevels& levels, bool is_pascal);
-/// What cannot be as a recording in pascal; empty where nothing is odd.
+/// Text on implausible levels for a recording in pascal; empty if none.
 std::string doubt_about(const SampleLevels& levels);
 
 }  // namespace nearfield

@@ -9,7 +9,7 @@ namespace nearfield {
 /// [template][3], /templates [frequency][template][channel], /coherence [frequency][template] and
 /// /microphone_coherence [frequency][template][channel]. Throws IoError.
 void write_templates(const std::filesystem::path& path, const Templates& templates);
-/// Throws NoInputError, and DataError on what is no such file.
+/// Throws NoInputError, and DataError on any other file.
 Templates read_templates(const std::filesystem::path& path);
 
 }  // namespace nearfield

@@ -4,8 +4,8 @@
 
 namespace nearfield {
 
-/// What a file seems to be that is none of HDF5, by its first bytes, and how to bring it into a format that is read:
-/// the end of a message.
+/// End of a message: the probable kind of a file that is not HDF5, by its first bytes, and how to convert it to a
+/// format that is read.
 std::string hint_on_unknown_format(const std::filesystem::path& path);
 
 }  // namespace nearfield

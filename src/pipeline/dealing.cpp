@@ -11,24 +11,25 @@
 namespace nearfield {
 namespace {
 
-constexpr std::uint64_t kUsualShare = 64;  ///< a block over what is computed before it
+constexpr std::uint64_t kUsualShare = 64;  ///< a block over the hops computed before it
 constexpr std::uint64_t kLeastShare = 16;
 constexpr std::size_t kUsualBlockBytes = std::size_t{256} << 20U;
 constexpr std::size_t kMostBlockBytes = std::size_t{1} << 30U;
 constexpr std::size_t kPieceBytes = std::size_t{4} << 20U;
 constexpr std::size_t kFewestPieces = 4;
-/// How often the thread that writes looks whether the run shall stop, while it waits.
+/// Interval at which the waiting writer polls `stop`.
 constexpr std::chrono::milliseconds kPatience(20);
 
 constexpr std::size_t in_eights(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
 std::uint64_t ceil_of(std::uint64_t count, std::uint64_t step) { return (count + step - 1) / step; }
 
-/// Copies what a part makes of one block into pieces.
+/// Copies a part's output for one block into pieces.
 class BlockSink : public FrameSink {
  public:
   BlockSink(Dealing& dealing, std::size_t part, std::uint64_t block) : dealing_(dealing), part_(part), block_(block) {}
-  /// Windows whose spectra are wanted: whole ones, from `first_sample` on, at least `every_samples` apart; 0: none.
+  /// Sets the windows whose spectra are needed: whole ones, from `first_sample` on, at least `every_samples` apart; 0:
+  /// none.
   void want_spectra(std::uint64_t first_sample, std::uint64_t every_samples) {
     next_look_ = first_sample;
     look_every_ = every_samples;
@@ -55,7 +56,7 @@ class BlockSink : public FrameSink {
       piece_->add_spectra(first_sample, spectra);
     }
   }
-  /// Hands over what there is.
+  /// Hands over the current piece.
   void finish() {
     if (piece_) {
       dealing_.hand_over(block_, std::move(piece_));
@@ -63,7 +64,7 @@ class BlockSink : public FrameSink {
   }
 
  private:
-  /// False once the run was stopped: what comes then is dropped.
+  /// False once the run was stopped: later output is dropped.
   bool has_room() {
     if (!piece_) {
       piece_ = dealing_.room(part_);
@@ -79,7 +80,7 @@ class BlockSink : public FrameSink {
   std::unique_ptr<Piece> piece_;
 };
 
-/// Threads of the parts; stopped and joined when the writing thread leaves, however it does.
+/// Threads of the parts; stopped and joined on every exit of the writing thread.
 class PartThreads {
  public:
   explicit PartThreads(Dealing& dealing) : dealing_(dealing) {}
@@ -165,7 +166,7 @@ void Piece::pass_to(FrameSink& sink) const {
     write_until(window.frames);
     sink.end_window(window.flags);
   }
-  write_until(frames_.size());  // of a window whose processing has failed
+  write_until(frames_.size());  // frames of a window that failed later
   for (const Look& look : looks_) {
     if (sink.is_due(look.first_sample)) {
       sink.look(look.first_sample, look.spectra);
@@ -276,7 +277,7 @@ void deal_out(std::vector<ReplayPart>& parts, const DealtFrames& frames, const D
     const std::uint64_t before = block * sizes.block_hops;
     const std::uint64_t begin = frames.first + before;
     BlockSink pieces(dealing, part, block);
-    if (look_hops > 0) {  // the windows that one part would look at from the first frame on
+    if (look_hops > 0) {  // same windows as with a single part
       pieces.want_spectra((frames.first + ceil_of(before, look_hops) * look_hops) * hop, frames.look_every_samples);
     }
     std::exception_ptr error;
@@ -290,7 +291,7 @@ void deal_out(std::vector<ReplayPart>& parts, const DealtFrames& frames, const D
     pieces.finish();
     dealing.end(block, error);
   };
-  std::deque<PartReplay> replays;  // of references, which a vector could not move
+  std::deque<PartReplay> replays;  // not movable: members are references
   for (ReplayPart& part : parts) {
     replays.emplace_back(part, *frames.masks, PartReplay::kAnyBatch);
   }

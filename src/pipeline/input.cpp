@@ -52,17 +52,17 @@ void take(T& setting, const T& in_file, const std::string& key, const Settings& 
   setting = in_file;
 }
 
-/// Of arrays that agree in all else: positions that were given must be those of the file, in its order.
+/// For arrays that agree otherwise: given positions must equal the file's, in its order.
 void take_placement(ArrayGeometry& setting, const ArrayGeometry& in_file, const std::string& name,
                     double tolerance = kLengthTolerance) {
   const ArrayGeometry& given = setting;
   const auto differ = [&](const MicrophonePosition& a, const MicrophonePosition& b) {
-    const MicrophonePosition& of_a_m = given.placement->centre_m;  // wherever each has its origin
+    const MicrophonePosition& of_a_m = given.placement->centre_m;  // centred: their origins may differ
     const MicrophonePosition& of_b_m = in_file.placement->centre_m;
     return std::hypot(a.x_m - of_a_m.x_m - (b.x_m - of_b_m.x_m), a.y_m - of_a_m.y_m - (b.y_m - of_b_m.y_m),
                       a.z_m - of_a_m.z_m - (b.z_m - of_b_m.z_m)) > tolerance * setting.pitch_x_m;
   };
-  // A file without positions has those of a grid in its own order.
+  // A file without positions stands for a grid in its own order.
   bool agrees = !given.placement || (given.is_grid() && !given.is_reordered());
   if (given.placement && in_file.placement) {
     const std::vector<MicrophonePosition>& ours = given.placement->positions_m;
@@ -79,7 +79,7 @@ void take_placement(ArrayGeometry& setting, const ArrayGeometry& in_file, const 
   setting.placement = in_file.placement;
 }
 
-/// For an input that says what its channels are and where they stand, on the axes of images.
+/// For an input that states its channels and their positions, on the axes of images.
 void refuse_choices(const Settings& settings, const std::string& name) {
   if (!settings.array.channels.empty()) {
     throw ConfigError(fmt::format("array.channels: expected [], as {} has a channel for each microphone, found [{}]",
@@ -104,7 +104,7 @@ Settings reconcile(Settings settings, const MeasurementGeometry& measurement, co
   take(geometry.rows, in_file.rows, "array.rows", given, name);
   take(geometry.columns, in_file.columns, "array.columns", given, name);
   const bool correctable = measurement.correctable;
-  const bool has_pitches = correctable && in_file.is_grid();  // which an irregular geometry has from its positions
+  const bool has_pitches = correctable && in_file.is_grid();  // irregular pitches come from the positions
   take(geometry.pitch_x_m, in_file.pitch_x_m, "array.pitch_x_m", given, name, has_pitches);
   take(geometry.pitch_y_m, in_file.pitch_y_m, "array.pitch_y_m", given, name, has_pitches);
   take(settings.holography.standoff_m, measurement.standoff_m, "holography.standoff_m", given, name, correctable);
@@ -174,7 +174,7 @@ Settings with_positions(Settings settings, const std::vector<MicrophonePosition>
   if (const std::string flaw = flaw_of_positions(positions_m); !flaw.empty()) {
     throw DataError(fmt::format("{}: positions of microphones: {}", name, flaw));
   }
-  constexpr double kTolerance = 0.01;  // as positions are taken for a grid
+  constexpr double kTolerance = 0.01;  // same tolerance as for taking positions for a grid
   const Settings given = settings;
   ArrayGeometry& geometry = settings.array.geometry;
   const ArrayGeometry in_file = geometry_of(positions_m);

@@ -8,11 +8,11 @@
 
 namespace nearfield {
 
-/// Bit-times that never came, in ascending runs.
+/// Missing bit-times, in ascending runs.
 class MissingBits {
  public:
   std::vector<MissingRun>& runs() { return runs_; }
-  /// How many lie in [first, end), which must not begin before the bits that forget() dropped.
+  /// Number of missing bit-times in [first, end), which must not begin before the bits that forget_before() dropped.
   [[nodiscard]] std::uint64_t count(std::uint64_t first, std::uint64_t end) const {
     std::uint64_t missing = 0;
     for (std::size_t i = passed_; i < runs_.size() && runs_[i].first_bit_time < end; ++i) {

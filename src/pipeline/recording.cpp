@@ -23,14 +23,14 @@
 namespace nearfield {
 namespace {
 
-/// Bits in a file, from the first on, silence where they are missing.
+/// Bits of a file from the first on, with silence where they are missing.
 class BitFile {
  public:
   virtual ~BitFile() = default;
   [[nodiscard]] virtual CaptureInfo info() const = 0;
   virtual void read(std::uint64_t first_bit_time, std::span<std::uint32_t> words) = 0;
   [[nodiscard]] virtual const std::vector<MaskChange>* masks() const { return nullptr; }
-  /// Of those that were read.
+  /// Missing bits of the part that was read.
   MissingBits missing;
 };
 
@@ -161,14 +161,14 @@ class BitRecording : public Recording {
   }
 
  private:
-  /// In the file, of a sample since its first window. The engine counts samples since the stream's bit-time 0, so that
-  /// frames are those that the stream gave live, to the last bit.
+  /// Bit-time in the file of a sample counted from its first window. The engine counts samples from the stream's
+  /// bit-time 0, so that frames equal the live stream's to the last bit.
   [[nodiscard]] std::uint64_t bit_time_of(std::uint64_t sample) const {
     return sample * kBitsPerWord + skipped_bit_times_;
   }
   /// A batch in flight.
   struct Begun {
-    std::uint64_t first_sample = 0;  ///< that it or its history needs
+    std::uint64_t first_sample = 0;  ///< first that the batch, with its history, needs
     std::vector<std::uint64_t> missing;
   };
   std::unique_ptr<BitFile> file_;
@@ -179,7 +179,7 @@ class BitRecording : public Recording {
   std::vector<std::string> notes_;
   std::uint64_t words_per_sample_ = 0;
   std::uint64_t skipped_bit_times_ = 0;
-  std::uint64_t stream_samples_ = 0;  ///< of the stream before the first window
+  std::uint64_t stream_samples_ = 0;  ///< stream samples before the first window
   std::vector<WindowStatus> statuses_;
 };
 
@@ -227,7 +227,7 @@ class SampleRecording : public Recording {
   }
   std::span<const WindowStatus> finish(Engine& engine) override { return engine.finish_windows(); }
   [[nodiscard]] std::optional<SampleLevels> levels() const override {
-    constexpr std::uint64_t kMostValues = std::uint64_t{1} << 24U;  // 64 MiB of floats: a short wait
+    constexpr std::uint64_t kMostValues = std::uint64_t{1} << 24U;  // 64 MiB of floats: limits the duration
     return levels_of(reader_, kMostValues);
   }
 
@@ -237,7 +237,7 @@ class SampleRecording : public Recording {
   InputInfo info_;
   EnginePlan plan_;
   std::vector<std::string> notes_;
-  std::array<std::vector<float>, 2> buffers_;  ///< in turns: each stays until the batch after its own is begun
+  std::array<std::vector<float>, 2> buffers_;  ///< alternating: each must stay until the batch after its own is begun
   std::size_t turn_ = 0;
 };
 
@@ -264,7 +264,7 @@ class SpectraRecording : public Recording {
   }
   [[nodiscard]] const InputInfo& info() const override { return info_; }
   [[nodiscard]] const EnginePlan& plan() const override { return plan_; }
-  /// Of given spectra one batch is in flight, which is computed here.
+  /// Computes at once: for given spectra one batch is in flight.
   void begin(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
     const auto channels = static_cast<std::size_t>(file_.measurement.geometry.channels());
     buffer_.clear();
@@ -279,7 +279,7 @@ class SpectraRecording : public Recording {
     statuses_ = engine.compute_spectra(buffer_);
   }
   std::span<const WindowStatus> finish(Engine& /*engine*/) override { return statuses_; }
-  /// The rms of a microphone is over all its frames, its frequencies added up.
+  /// The rms of a microphone covers all its frames, summed over frequencies.
   [[nodiscard]] std::optional<SampleLevels> levels() const override {
     SampleLevels levels;
     levels.samples = file_.frames * file_.frequencies_hz.size();

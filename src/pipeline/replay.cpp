@@ -27,7 +27,7 @@ std::uint64_t parse_count(std::string_view text, const std::string& whole) {
   return value;
 }
 
-/// The frames of the range that the recording has.
+/// Limits the range to the frames of the recording.
 FrameRange clip(const FrameRange& asked, std::uint64_t available, const ReplayOptions& options) {
   if (asked.first >= available) {
     throw DataError(fmt::format("{}: no frame to image: it has frames 0 to {}, --frames starts at {}",
@@ -39,7 +39,7 @@ FrameRange clip(const FrameRange& asked, std::uint64_t available, const ReplayOp
   return {.first = asked.first, .end = std::min(asked.end.value_or(available), available)};
 }
 
-/// Frames of the range for which a processor is due, and which have all its window.
+/// Frames of the range at which a processor is due and that contain its whole window.
 FramesOfProcessor frames_of(const Engine& engine, std::size_t processor, const FrameRange& range, std::uint64_t hop,
                             std::uint64_t first_hop) {
   FramesOfProcessor frames{.every = static_cast<std::uint64_t>(engine.every_hops(processor))};
@@ -54,7 +54,7 @@ FramesOfProcessor frames_of(const Engine& engine, std::size_t processor, const F
 
 using Outputs = std::vector<std::unique_ptr<Output>>;
 
-/// A processor without a frame in the range has no place in the outputs.
+/// Begins the outputs; a processor without a frame in the range is omitted.
 std::vector<FramesOfProcessor> begin(const Outputs& outputs, const Engine& engine,
                                      const std::vector<ResultHeader>& headers, const FrameRange& range,
                                      std::uint64_t hop, const ReplayOptions& options, const InputInfo& input) {
@@ -93,7 +93,7 @@ void add_masked(MicrophoneUse& use, const std::vector<int>& channels) {
   use.masked.assign(all.begin(), all.end());
 }
 
-/// Passes frames on to the outputs and counts them, on the thread that replay() was called on.
+/// Passes frames to the outputs and counts them, on the thread that called replay().
 class OutputSink : public FrameSink {
  public:
   OutputSink(const Outputs& outputs, MicrophoneWatch& watch, MaskSchedule& masks, const InputInfo& input,
@@ -140,7 +140,7 @@ class OutputSink : public FrameSink {
   ReplayResult& result_;
 };
 
-/// Throws UsageError where frames of a block would depend on the blocks before.
+/// Throws UsageError where frames of a block would depend on earlier blocks.
 void require_bounded(const Engine& engine, bool is_unbounded_allowed) {
   for (std::size_t p = 0; p < engine.processors() && !is_unbounded_allowed; ++p) {
     if (engine.header(p).memory_hops.value_or(kUnboundedMemory) == kUnboundedMemory) {
@@ -153,7 +153,7 @@ void require_bounded(const Engine& engine, bool is_unbounded_allowed) {
   }
 }
 
-/// The devices of all parts, each text once; alike devices have one.
+/// Devices of all parts, each name once.
 std::string devices_of(const std::vector<ReplayPart>& parts, std::size_t processor) {
   std::vector<std::string> names;
   for (const ReplayPart& part : parts) {
@@ -165,7 +165,7 @@ std::string devices_of(const std::vector<ReplayPart>& parts, std::size_t process
   return fmt::format("{}", fmt::join(names, " and "));
 }
 
-/// What the samples of a recording say before the first frame.
+/// Results of examining the samples before the first frame.
 struct Heard {
   std::optional<SampleLevels> levels;
   std::vector<int> silent;  ///< silent_microphones()
@@ -177,7 +177,7 @@ Heard listen_to(const Recording& recording) {
   return heard;
 }
 
-/// The plan of an engine that masks silent microphones as those of array.dead_channels, where the settings mask any.
+/// Plan of an engine that masks silent microphones like array.dead_channels, where the settings mask any.
 EnginePlan plan_of(const Recording& recording, const std::vector<int>& silent) {
   EnginePlan plan = recording.plan();
   ArraySettings& array = plan.settings.array;
@@ -192,7 +192,7 @@ EnginePlan plan_of(const Recording& recording, const std::vector<int>& silent) {
   return plan;
 }
 
-/// Levels come first: a wrong unit shows in them.
+/// Reports levels first: they reveal a wrong unit.
 void tell_of_levels(const Recording& recording, const Heard& heard, const ReplayOptions& options) {
   if (options.inform && heard.levels) {
     options.inform(text_of(*heard.levels, true));
@@ -244,10 +244,10 @@ void require_maskable(const MaskChanges& changes, const ArrayGeometry& geometry,
 
 struct KnownMasks {
   MaskChanges changes;
-  bool has_looked = false;  ///< the watch has, at all that it wants
+  bool has_looked = false;  ///< the watch has seen all windows that it needs
 };
 
-/// What is known of masks before the first frame. Of a replay on one device the watch finds the rest; else it reports.
+/// Masks known before the first frame. On a single device the watch finds the rest; otherwise it only reports.
 KnownMasks masks_before(MaskSource source, ReplayPart& part, MicrophoneWatch& watch, const FrameRange& range,
                         bool is_dealt, const ReplayOptions& options) {
   KnownMasks known;
@@ -324,7 +324,7 @@ ReplayResult replay_range(std::vector<ReplayPart>& parts, const FrameRange& rang
               .masks = &masks},
              sizes, sink, options.stop);
   } else {
-    // What is found in a window holds from an interval later: behind its batch, which one window always is.
+    // Findings take effect an interval after their window. Limit the batch to that; one window always fits.
     const std::uint64_t within =
         watch.masks() ? std::max<std::uint64_t>(watch.interval_samples() / hop, 1) : PartReplay::kAnyBatch;
     PartReplay(first, masks, within).compute(range.first, *range.end, sink, options.stop, true);

@@ -18,7 +18,7 @@ void require_finite(int non_finite, int channels, std::uint64_t index, const Inp
   }
 }
 
-/// Where a frame lies in the recording.
+/// Sets the frame's place in the recording.
 void place(Frame& frame, std::uint64_t first_sample, const InputInfo& input) {
   frame.first_bit_time = bit_time_of(input, first_sample);
   const auto elapsed_bit_times = static_cast<double>(frame.first_bit_time - input.first_bit_time);
@@ -74,20 +74,20 @@ PartReplay::PartReplay(ReplayPart& part, const MaskSchedule& masks, std::size_t 
       batch_(std::min(static_cast<std::size_t>(recording_.plan().settings.device.batch), most_windows)),
       spectra_(engine_.spectra_values()) {}
 
-/// How many windows from a frame on are computed together, of those up to `end`.
+/// Number of windows from a frame on, up to `end`, that may be computed together.
 std::size_t PartReplay::windows_to(std::uint64_t first, std::uint64_t end) const {
   const std::size_t windows = masks_->together(first * hop_, std::min<std::uint64_t>(batch_, end - first), hop_);
   return search_.together(recording_.info().first_hop + first, windows);
 }
 
-/// What holds at a frame of a recording, of which nothing was computed yet.
+/// Puts the findings for a frame into effect in a recording of which nothing was computed yet.
 void PartReplay::search_before(std::uint64_t first) {
   search_.restart();
   if (first == 0 || !engine_.search_schedule().is_on()) {
     return;
   }
   const std::uint64_t first_hop = recording_.info().first_hop;
-  std::unique_ptr<Recording> before;  // a recording is read forward
+  std::unique_ptr<Recording> before;  // reads forward only
   std::uint64_t next = 0;
   search_.prepare(first_hop, first_hop + first, [&](std::uint64_t hop) {
     if (!before || hop < next) {
@@ -100,8 +100,8 @@ void PartReplay::search_before(std::uint64_t first) {
   });
 }
 
-/// Not behind a batch that is looked at, nor where masks or findings change: the engine changes nothing of batches in
-/// flight.
+/// False behind a batch whose spectra are examined, and where masks or findings change: the engine cannot change them
+/// for batches in flight.
 bool PartReplay::may_begin(std::uint64_t first) const {
   if (begun_.empty()) {
     return true;
@@ -112,7 +112,7 @@ bool PartReplay::may_begin(std::uint64_t first) const {
 
 /// `sink` is null where nothing is written.
 void PartReplay::begin_batch(std::uint64_t first, std::size_t windows, const FrameSink* sink) {
-  next_.reset();  // what the engine remembers is not known where the next lines throw
+  next_.reset();  // state unknown if the next lines throw
   const std::uint64_t hop = recording_.info().first_hop + first;
   mask_.use(*masks_, first * hop_);
   search_.begin(hop);
@@ -124,7 +124,7 @@ void PartReplay::begin_batch(std::uint64_t first, std::size_t windows, const Fra
   begun_.push_back({.first = first, .is_looked_at = is_looked_at});
 }
 
-/// The windows that were begun first, and the late processors that are due on them.
+/// Finishes the oldest batch, then computes the late processors that are due on it.
 std::span<const WindowStatus> PartReplay::finish_batch() {
   const std::uint64_t first = begun_.front().first;
   const std::uint64_t hop = recording_.info().first_hop + first;
@@ -141,12 +141,12 @@ std::span<const WindowStatus> PartReplay::finish_batch() {
   return statuses;
 }
 
-/// Waits for what is in flight, of which nothing is written.
+/// Waits for the batches in flight and discards them.
 void PartReplay::drop_begun() {
   for (; !begun_.empty(); begun_.pop_front()) {
     try {
       (void)recording_.finish(engine_);
-    } catch (const Error&) {  // whoever drops has a reason of his own, which is told
+    } catch (const Error&) {  // the caller's own error is reported instead
     }
   }
 }
@@ -155,7 +155,7 @@ void PartReplay::warm_up(std::uint64_t first, const std::function<bool()>& stop)
   std::uint64_t index = first - std::min(first, bounded_memory_hops(engine_));
   bool has_any = index < first;
   if (next_ && *next_ >= index && *next_ <= first) {
-    index = *next_;  // all of these hops follow on those computed last
+    index = *next_;  // all hops from here follow the last ones
     has_any = true;
   } else {
     if (next_) {
@@ -187,7 +187,7 @@ void PartReplay::compute(std::uint64_t first, std::uint64_t end, FrameSink& sink
 }
 
 void PartReplay::run(std::uint64_t first, std::uint64_t end, FrameSink& sink, const std::function<bool()>& stop) {
-  std::exception_ptr error;  // of a batch that could not be begun: the frames before it are written first
+  std::exception_ptr error;  // set if a batch could not begin; write earlier frames first
   for (std::uint64_t index = first; index < end || !begun_.empty();) {
     if (is_raised(stop)) {
       drop_begun();
@@ -208,12 +208,12 @@ void PartReplay::run(std::uint64_t first, std::uint64_t end, FrameSink& sink, co
     write_batch(sink);
   }
   if (error) {
-    next_.reset();  // of the batch that failed the engine may have some of the bits
+    next_.reset();  // the engine may have some bits of the failed batch
     std::rethrow_exception(error);
   }
 }
 
-/// Of the batch that was begun first.
+/// Writes the oldest batch.
 void PartReplay::write_batch(FrameSink& sink) {
   const InputInfo& input = recording_.info();
   const int channels = recording_.plan().settings.array.geometry.channels();
@@ -249,8 +249,8 @@ bool PartReplay::is_last(std::size_t processor, std::uint64_t frame) const {
   return end_ && next >= *end_;
 }
 
-/// The products that are due of a window, one frame a processor. `frame` is stamped but for its place. Returns the
-/// flags of all of them.
+/// Writes a window's due products, one frame per processor. `frame` is stamped except for its place. Returns the flags
+/// of all of them.
 std::uint32_t PartReplay::write(std::size_t window, Frame& frame, FrameSink& sink) {
   const InputInfo& input = recording_.info();
   const std::uint64_t missing = frame.missing_bit_times;
@@ -282,7 +282,7 @@ std::uint32_t PartReplay::write(std::size_t window, Frame& frame, FrameSink& sin
   return flags;
 }
 
-/// Whole windows of a batch whose spectra the sink wants.
+/// Passes on spectra of whole windows of a batch that the sink needs.
 void PartReplay::look(std::uint64_t first, std::span<const WindowStatus> statuses, FrameSink& sink) {
   for (std::size_t i = 0; i < statuses.size(); ++i) {
     const std::uint64_t first_sample = (first + i) * hop_;

@@ -56,7 +56,7 @@ Field read_field(const h5::InputFile& file, const std::string& name, std::size_t
       name, {{"frequencies", frequencies}, {"rows", unsigned_of(rows)}, {"columns", unsigned_of(columns)}});
 }
 
-/// Where the axes of true fields are: frequencies, rows, columns.
+/// Axes of true fields: frequencies, rows, columns.
 struct FieldAxes {
   h5::Shape shape;
   std::vector<std::string> scales;

@@ -9,7 +9,7 @@ constexpr const char* kMatrices = "/csm";
 
 std::size_t channels_of(const CrossSpectraInfo& info) { return static_cast<std::size_t>(info.geometry.channels()); }
 
-/// [x, y, z][channel], as Acoular has it: z from the array to the sources, against that of images.
+/// [x, y, z][channel] in Acoular's convention: z from the array to the sources, opposite to that of images.
 std::vector<double> positions_of(const ArrayGeometry& geometry) {
   const auto channels = static_cast<std::size_t>(geometry.channels());
   std::vector<double> positions(3 * channels);

@@ -12,7 +12,7 @@ namespace {
 
 bool keep_library_from_closing_at_exit() { return H5dont_atexit() >= 0; }
 
-/// A link to another file then leads nowhere.
+/// Disables links to other files.
 bool stay_in_the_file() { return H5Lunregister(H5L_TYPE_EXTERNAL) >= 0; }
 
 bool stop_printing() { return H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0; }
@@ -39,8 +39,8 @@ struct Reason {
   std::string system;
 };
 
-/// HDF5 keeps the system's message only inside its own: "... errno = 28, error message = 'No space left on device',
-/// ...".
+/// Extracts the system's message, which HDF5 keeps only inside its own: "... errno = 28, error message = 'No space left
+/// on device', ...".
 std::string system_message_in(std::string_view text) {
   constexpr std::string_view kStart = "error message = '";
   const std::size_t start = text.find(kStart);

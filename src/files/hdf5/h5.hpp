@@ -64,7 +64,7 @@ using Shape = std::vector<hsize_t>;
 /// "scalar" or such as "(1, 11, 8, 8)".
 std::string text_of(const Shape& shape);
 
-/// What the values of a dataset are in memory.
+/// Type of a dataset's values in memory.
 enum class Element { kFloat32, kFloat64, kComplex64, kUint32, kUint64, kInt64 };
 
 template <typename T>
@@ -98,18 +98,18 @@ constexpr Element element_of<std::int64_t>() {
 using PartNames = std::pair<const char*, const char*>;
 inline constexpr PartNames kPartNames{"r", "i"};
 
-/// The type of an element as it lies in memory, which is also how it is written.
+/// HDF5 type of an element in memory, and of new datasets.
 Type memory_type(Element element, const PartNames& parts = kPartNames);
 
 /// String in the given character set, of fixed length unless H5T_VARIABLE.
 Type text_type(H5T_cset_t character_set, std::size_t bytes = H5T_VARIABLE);
 
-/// Why the HDF5 call that just failed did so: the system's message (such as "No space left on device") where the system
+/// Reason of the HDF5 call that just failed: the system's message (such as "No space left on device") where the system
 /// refused, else HDF5's innermost one.
 std::string last_error();
 
-/// Property list of a file: everything is closed with the file; no lock is taken, so that a recording can be looked at
-/// while it grows; raw data goes to the system at once, so that it survives a kill.
+/// Property list of a file: everything is closed with the file; no lock is taken, so that a growing recording can be
+/// read; raw data goes to the system at once, so that it survives a kill.
 Properties file_access();
 
 }  // namespace nearfield::h5

@@ -28,7 +28,7 @@ constexpr std::chrono::seconds kPatience{30};
 
 using Read = std::function<std::optional<std::string>()>;
 
-/// In the child: a crash ends it at once and leaves nothing behind, and it ends with its parent.
+/// Called in the child: a crash ends it at once without a core dump or handler, and it ends with its parent.
 void prepare_for_the_worst() {
   for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE}) {
     std::signal(signal, SIG_DFL);
@@ -52,7 +52,7 @@ void write_all(int descriptor, const void* from, std::size_t bytes) {
   }
 }
 
-/// What goes through the pipe: the text's length, then the text; nothing at all when there is none.
+/// Sends the text's length, then the text, through the pipe; nothing at all when there is no text.
 [[noreturn]] void run_child(const Read& read, int output) {
   prepare_for_the_worst();
   try {
@@ -61,12 +61,12 @@ void write_all(int descriptor, const void* from, std::size_t bytes) {
       write_all(output, &length, sizeof length);
       write_all(output, text->data(), text->size());
     }
-  } catch (...) {  // nothing is written: the parent takes this as an error
+  } catch (...) {  // write nothing: the parent treats this as an error
   }
   _exit(0);
 }
 
-/// All that comes until the child closes the pipe; nothing when it takes too long or sends too much.
+/// Reads until the child closes the pipe; nothing when it takes too long or sends too much.
 std::optional<std::string> received(int input, std::size_t most_bytes) {
   const auto end = Clock::now() + kPatience;
   std::string bytes;
@@ -132,9 +132,8 @@ herr_t call_back(unsigned /*depth*/, const H5E_error2_t* /*error*/, void* call) 
   return 0;
 }
 
-/// The library has one lock for all threads; where another thread holds it while a process forks, it is never released
-/// in the child. So this thread holds it then: a walk along a list of errors, which has one entry, calls back inside
-/// the lock, and the lock lets the thread that holds it in again.
+/// HDF5 has one lock for all threads. If another thread holds it during a fork, it is never released in the child. So
+/// this thread takes it: walking an error stack with one entry calls back inside the lock, which is recursive.
 void make_call_inside_the_lock(Call& call) {
   const hid_t list = H5Ecreate_stack();
   H5Epush2(list, "", "", 0, H5E_ERR_CLS, H5E_NONE_MAJOR, H5E_NONE_MINOR, " ");

@@ -25,7 +25,7 @@ namespace {
 /// The best ratio that HDF5's usual filter, deflate, can reach is 1032.
 constexpr std::uint64_t kLargestCompression = 1032;
 
-/// Size of a file that can be read. Checked before HDF5 opens it, whose error is the same for all reasons.
+/// Size of a readable file. Checked before HDF5 opens it, because HDF5 gives one error for all reasons.
 std::uint64_t size_of_readable_file(const std::filesystem::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
@@ -63,7 +63,7 @@ std::string text_of(const std::vector<Axis>& axes) {
   return axes.empty() ? "a scalar" : fmt::format("[{}]", fmt::join(names, ", "));
 }
 
-/// Crashes, or never ends, where the file is damaged.
+/// Crashes, or never ends, on a damaged file.
 std::optional<std::string> variable_text(const Attribute& attribute, const Type& type) {
   char* text = nullptr;
   const Type memory = text_type(H5Tget_cset(type.id()));
@@ -75,13 +75,13 @@ std::optional<std::string> variable_text(const Attribute& attribute, const Type&
   return result;
 }
 
-/// Values in another file: HDF5 would open whatever it names, a pipe or a device as well.
+/// True if the values lie in another file: HDF5 would open anything named there, even a pipe or a device.
 bool lies_elsewhere(const Dataset& dataset) {
   const Properties creation(H5Dget_create_plist(dataset.id()));
   return H5Pget_external_count(creation.id()) != 0 || H5Pget_layout(creation.id()) == H5D_VIRTUAL;
 }
 
-/// A string of fixed length ends at its first zero, or before the spaces that pad it.
+/// Removes padding: a string of fixed length ends at its first zero, or before the spaces that pad it.
 std::string trimmed(std::string text, H5T_str_t padding) {
   text.resize(std::strlen(text.c_str()));
   if (padding == H5T_STR_SPACEPAD) {
@@ -136,7 +136,7 @@ void InputDataset::read_bytes(Element element, std::uint64_t first, void* values
   clear_fill(element, values, count);
 }
 
-/// What netCDF keeps in the place of values that were not written: its own number, or the attribute's.
+/// Replaces netCDF's marks of unwritten values: its default number, or the attribute's.
 void InputDataset::clear_fill(Element element, void* values, std::uint64_t count) const {
   constexpr double kOfNetcdf = 9.9692099683868690e+36;
   const auto clear = [&](auto* numbers, std::uint64_t length) {
@@ -403,7 +403,7 @@ InputDataset InputFile::open_dataset(const std::string& name, Element element, c
   return result;
 }
 
-/// The attribute _FillValue of netCDF, where it is a finite number.
+/// Value of netCDF's attribute _FillValue, if it is a finite number.
 std::optional<double> InputFile::fill_of(const std::string& object) const {
   constexpr const char* kFill = "_FillValue";
   if (!has_attribute(object, kFill)) {

@@ -11,22 +11,22 @@
 
 namespace nearfield::h5 {
 
-/// One axis that a dataset must have: its name for messages and its length.
+/// A required axis of a dataset: its name for messages and its length.
 struct Axis {
   static constexpr std::uint64_t kAnyLength = 0;  ///< at least 1
   std::string_view name;
   std::uint64_t length = kAnyLength;
 };
 
-/// A dataset whose type, rank, lengths and size were found right.
+/// A dataset whose type, rank, lengths and size have been checked.
 class InputDataset {
  public:
   [[nodiscard]] const Shape& shape() const { return shape_; }
-  /// Number of values in the whole dataset, all axes multiplied.
+  /// Number of values in the whole dataset, over all axes.
   [[nodiscard]] std::uint64_t values() const;
 
-  /// Fills `values` from index `first` of the slowest axis on; floats that stand for no value (netCDF's) are NaN.
-  /// Throws DataError beyond the end or when reading fails.
+  /// Fills `values` from index `first` of the slowest axis on; netCDF's fill values of floats become NaN. Throws
+  /// DataError beyond the end or when reading fails.
   template <typename T>
   void read(std::uint64_t first, std::span<T> values) const {
     read_bytes(element_of<T>(), first, values.data(), values.size());
@@ -37,28 +37,27 @@ class InputDataset {
     read(0, std::span<T>(result));
     return result;
   }
-  /// Of a dataset with two axes, indices first to first + count - 1 of the faster axis, as [slow][fast]. Throws as
-  /// read().
+  /// Reads indices first to first + count - 1 of the faster of two axes, as [slow][fast]. Throws as read().
   void read_columns(std::uint64_t first, std::uint64_t count, std::span<double> values) const;
-  /// As read(), of `count` values whose type is known only at run time.
+  /// read() of `count` values whose type is known only at run time.
   void read_bytes(Element element, std::uint64_t first, void* values, std::uint64_t count) const;
 
  private:
   friend class InputFile;
   [[nodiscard]] std::uint64_t values_per_index() const;
-  /// Why the last reading failed.
+  /// Error with the reason why the last read failed.
   [[nodiscard]] DataError unreadable() const;
 
   void clear_fill(Element element, void* values, std::uint64_t count) const;
 
   Dataset dataset_;
   Shape shape_;
-  std::optional<double> fill_;    ///< that stands for no value, beside netCDF's own
-  PartNames parts_ = kPartNames;  ///< the names of a complex value's parts in the file
+  std::optional<double> fill_;    ///< fill value, in addition to netCDF's default
+  PartNames parts_ = kPartNames;  ///< names of a complex value's parts in the file
   std::string place_;             ///< file and dataset, for messages
 };
 
-/// An HDF5 file open for reading. Every error names the file, the dataset or attribute, what was found and what was
+/// An HDF5 file open for reading. Every error names the file, the dataset or attribute, the value found and the value
 /// expected. Throws NoInputError when the file is missing or unreadable, DataError when its content is wrong.
 class InputFile {
  public:
@@ -70,13 +69,13 @@ class InputFile {
   /// `object` is an absolute path such as "/truth/pressure". Throws DataError on a link to another file.
   [[nodiscard]] bool has(const std::string& object) const;
   [[nodiscard]] bool has_attribute(const std::string& object, const std::string& name) const;
-  /// Names of all that the root holds, in the order of the alphabet, `most` at most.
+  /// Names of the objects in the root in alphabetical order, `most` at most.
   [[nodiscard]] std::vector<std::string> names_in_root(std::size_t most) const;
-  /// The lengths of a dataset's axes; nothing where `object` is no dataset.
+  /// Lengths of a dataset's axes; nothing where `object` is no dataset.
   [[nodiscard]] std::optional<Shape> shape_of_dataset(const std::string& object) const;
-  /// Whether it is a dataset of floats or integers.
+  /// True for a dataset of floats or integers.
   [[nodiscard]] bool holds_numbers(const std::string& object) const;
-  /// Such as "int16", of a dataset of which holds_numbers() is true.
+  /// Type name such as "int16"; requires holds_numbers().
   [[nodiscard]] std::string type_of_numbers(const std::string& object) const;
   /// String of fixed or variable length; the latter is read in a child process (h5_child.hpp).
   [[nodiscard]] std::string text_attribute(const std::string& object, const std::string& name) const;
@@ -86,7 +85,7 @@ class InputFile {
                                                std::int64_t most = std::numeric_limits<std::int64_t>::max()) const;
   /// Finite float or integer of any width.
   [[nodiscard]] double real_attribute(const std::string& object, const std::string& name) const;
-  /// As real_attribute, and above zero.
+  /// real_attribute() that must be above zero.
   [[nodiscard]] double positive_attribute(const std::string& object, const std::string& name) const;
 
   /// Opens a dataset of the given element and axes. Floats may be of any width, float64 may be integers in the file;
@@ -96,12 +95,12 @@ class InputFile {
   [[nodiscard]] InputDataset dataset(const std::string& name, const std::vector<Axis>& axes) const {
     return open_dataset(name, element_of<T>(), axes);
   }
-  /// As dataset(), of an element that is known only at run time.
+  /// dataset() for an element that is known only at run time.
   [[nodiscard]] InputDataset open_dataset(const std::string& name, Element element,
                                           const std::vector<Axis>& axes) const;
-  /// What a dataset's values are. Throws DataError where they are no Element.
+  /// Element type of a dataset's values. Throws DataError where they are no Element.
   [[nodiscard]] Element element_in(const std::string& name) const;
-  /// A whole dataset, [index].
+  /// Reads a whole dataset, [index].
   template <typename T>
   [[nodiscard]] std::vector<T> values(const std::string& name, const std::vector<Axis>& axes) const {
     return dataset<T>(name, axes).template read_all<T>();

@@ -12,11 +12,11 @@
 namespace nearfield::h5 {
 namespace {
 
-/// Values in a chunk of a growing dataset, about: large enough for few chunks, small enough for short files and for
-/// HDF5's cache of 1 MiB.
+/// Approximate number of values in a chunk of a growing dataset: large enough for few chunks, small enough for short
+/// files and for HDF5's cache of 1 MiB.
 constexpr hsize_t kChunkValues = hsize_t{1} << 16;
 
-/// Bytes of a piece, about: what xarray and Dask read at once, and few enough pieces for runs of hours.
+/// Approximate bytes per piece: the amount that xarray and Dask read at once, and few enough pieces for runs of hours.
 constexpr hsize_t kPieceBytes = hsize_t{1} << 20;
 
 /// Longer texts are of variable length: an object's header holds attributes of at most 64 KiB.
@@ -26,7 +26,7 @@ hsize_t product(const hsize_t* first, const hsize_t* last) {
   return std::accumulate(first, last, hsize_t{1}, std::multiplies<>());
 }
 
-/// Indices of the slowest axis in a piece: pieces are of one size, so that the last one has hardly an unused index.
+/// Indices of the slowest axis per piece. Pieces have equal sizes, so that the last one has hardly an unused index.
 hsize_t indices_of_piece(hsize_t indices, hsize_t bytes_per_index) {
   const hsize_t most = std::max<hsize_t>(1, kPieceBytes / std::max<hsize_t>(1, bytes_per_index));
   const hsize_t pieces = (indices + most - 1) / most;
@@ -69,7 +69,7 @@ void OutputDataset::write_bytes(Element element, std::uint64_t first, const void
 OutputFile::OutputFile(const std::filesystem::path& path) : partial_(path) {
   quiet();
   const Properties access = file_access();
-  // Not by its name, where another process may have put another file meanwhile.
+  // Open by descriptor: another process may have replaced the file of that name meanwhile.
   file_ = File(H5Fcreate(partial_.path_by_descriptor().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id()));
   if (!file_.valid()) {
     throw IoError(fmt::format("{}: cannot be created: {}", partial_.partial_path().string(), last_error()));
@@ -170,7 +170,7 @@ void OutputFile::create_dimension(const std::string& place, hsize_t length) {
   const Dataset dataset(
       H5Dcreate2(file_.id(), place.c_str(), type.id(), space.id(), H5P_DEFAULT, creation.id(), H5P_DEFAULT));
   require(dataset.valid(), place);
-  // The text by which netCDF's library and h5netcdf know a dimension without values.
+  // Text by which netCDF's library and h5netcdf recognise a dimension without values.
   const std::string name = fmt::format("This is a netCDF dimension but not a netCDF variable.{:10}", length);
   require(H5DSset_scale(dataset.id(), name.c_str()) >= 0, place);
 }
@@ -210,7 +210,7 @@ OutputDataset OutputFile::create_dataset(const std::string& name, Element elemen
       Shape chunk = shape;
       chunk.front() = piece;
       H5Pset_chunk(creation.id(), static_cast<int>(chunk.size()), chunk.data());
-      // Values go past the library's cache of chunks, to the system at once, so that they survive a kill.
+      // Bypass the library's chunk cache, so that values survive a kill.
       H5Pset_chunk_cache(access.id(), 0, 0, 1.0);
     } else {
       H5Pset_layout(creation.id(), H5D_CONTIGUOUS);

@@ -10,12 +10,12 @@
 namespace nearfield::h5 {
 namespace {
 
-/// Names under which programs write a complex number's parts; h5py's come first.
+/// Names that programs use for a complex number's parts; h5py's come first.
 constexpr std::array<PartNames, 3> kKnownPartNames{kPartNames, {"re", "im"}, {"real", "imag"}};
 
 constexpr std::size_t kBitsOfByte = 8;
 
-/// Bits of an IEEE 754 number. The sign is the uppermost one, the exponent follows, then the mantissa.
+/// Layout of an IEEE 754 number. The sign is the uppermost bit, the exponent follows, then the mantissa.
 struct IeeeLayout {
   std::size_t bytes;
   std::size_t exponent_bits;
@@ -67,7 +67,7 @@ bool is_integer_of(hid_t type, std::size_t bytes, H5T_sign_t sign) {
   return is_sound_integer(type) && H5Tget_size(type) == bytes && H5Tget_sign(type) == sign;
 }
 
-/// The names of its members, with the types of those that are no sound numbers.
+/// Names of its members, with the types of those that are no valid numbers.
 std::string name_of_compound(hid_t type) {
   std::vector<std::string> names;
   const int members = H5Tget_nmembers(type);
@@ -82,7 +82,7 @@ std::string name_of_compound(hid_t type) {
   return fmt::format("compound {{{}}}", fmt::join(names, ", "));
 }
 
-/// Filters of others that are often met, by the numbers that The HDF Group gave them.
+/// Name of a common third-party filter, by the number that The HDF Group assigned.
 std::string name_of_filter(H5Z_filter_t filter, const std::string& in_file) {
   constexpr std::array<std::pair<H5Z_filter_t, const char*>, 9> kKnown{{{307, "bzip2"},
                                                                         {32000, "lzf"},

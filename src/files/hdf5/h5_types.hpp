@@ -4,29 +4,29 @@
 
 #include "files/hdf5/h5.hpp"
 
-/// Types of values in files: HDF5 hands over what a file says, and a damaged file may say anything. What has one of the
-/// types below can be read; HDF5 has no check of its own.
+/// Types of values in files. HDF5 passes on a file's types unchecked, and a damaged file may state anything. Values of
+/// the types below can be read safely.
 namespace nearfield::h5 {
 
 /// IEEE 754 of 16, 32 or 64 bits, in either order of bytes.
 [[nodiscard]] bool is_ieee_float(hid_t type);
-/// An integer of 1, 2, 4 or 8 bytes, in either order of bytes, whose bits lie within these.
+/// An integer of 1, 2, 4 or 8 bytes, in either order of bytes, with all its bits inside.
 [[nodiscard]] bool is_sound_integer(hid_t type);
-/// Either of both.
+/// is_ieee_float() or is_sound_integer().
 [[nodiscard]] bool is_number(hid_t type);
 
-/// Such as "float32", "uint64", "string", "compound {x, y}".
+/// Name such as "float32", "uint64", "string", "compound {x, y}".
 [[nodiscard]] std::string name_of_type(hid_t type);
 
-/// Whether values of this type are read as the element: floats of any width, float64 from integers, too.
+/// True if values of this type can be read as the element: floats of any width, float64 also from integers.
 [[nodiscard]] bool fits(hid_t type, Element element, const PartNames& parts);
 [[nodiscard]] PartNames part_names_in(hid_t type);
-/// As messages name it.
+/// Name of the element's type in messages.
 [[nodiscard]] std::string expected_type(Element element);
-/// The element that values of this type are; nothing where they are none.
+/// Element with values of this type; nothing if there is none.
 [[nodiscard]] std::optional<Element> element_of_type(hid_t type);
 
-/// Filters of a dataset that this library does not have, such as "lzf (filter 32000)"; empty where it has all.
+/// Filters of a dataset that this library lacks, such as "lzf (filter 32000)"; empty if none.
 [[nodiscard]] std::string missing_filters(hid_t dataset);
 
 }  // namespace nearfield::h5

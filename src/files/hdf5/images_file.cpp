@@ -36,7 +36,7 @@ void ImagesWriter::finish() { state_->results.finish(); }
 struct ImagesReader::State {
   ResultsReader results;
   ImagesHeader header;
-  ResultHeader complete;  ///< of `header`; the file may lack figures of it
+  ResultHeader complete;  ///< full header of results; the file may lack some of its figures
 
   State(ResultsReader reader, const std::filesystem::path& path) : results(std::move(reader)) {
     if (!results.images_header(0)) {
@@ -61,7 +61,7 @@ ImageFrame ImagesReader::read(std::uint64_t index) const {
   const ResultHeader& complete = state_->complete;
   const ResultHeader& held = state_->results.header(0);
   const ResultFrame read = state_->results.read(0, index);
-  std::vector<std::vector<float>> unknown(complete.products.size());  // figures that the file lacks
+  std::vector<std::vector<float>> unknown(complete.products.size());  // NaN for figures that the file lacks
   std::vector<std::span<const std::byte>> products;
   for (std::size_t i = 0; i < complete.products.size(); ++i) {
     const Product* const found = held.product(complete.products[i].name);

@@ -13,7 +13,7 @@
 namespace nearfield::results {
 namespace {
 
-/// What an entry must be.
+/// Constraint on the entries of an axis.
 enum class Entry { kFrequency, kLength, kAny };
 
 struct KnownAxis {
@@ -24,7 +24,7 @@ struct KnownAxis {
   std::string_view words;
 };
 
-/// The axes of images, whose datasets have names that are older than axes.
+/// Axes of images. Their datasets have special names because they predate axes.
 const std::array<KnownAxis, 6>& known_axes() {
   static const std::array<KnownAxis, 6> kTable = {
       {{{.name = "frequency", .unit = "Hz", .values = {}},
@@ -123,7 +123,7 @@ std::string_view entries_of(const Axis& axis) {
 std::vector<double> read_axis_values(const h5::InputFile& file, const std::string& place, const Axis& axis) {
   const KnownAxis* const known = known_axis(axis);
   if (known != nullptr && known->entry == Entry::kFrequency) {
-    // Images have none at 0 Hz; the first bin of a processor's spectrum is there.
+    // Images have no frequency 0; the first bin of a spectrum is at 0 Hz.
     return read_frequencies(file, place, place == "/frequencies_hz" ? Lowest::kAbove0 : Lowest::k0);
   }
   if (axis.components > 1) {

@@ -20,7 +20,7 @@ namespace {
 
 using namespace results;
 
-/// Figures that files written before these were published lack.
+/// Figures that were added later: older files lack them.
 constexpr std::array<std::string_view, 2> kLaterFigures = {"error_estimate", "radiated_power_w"};
 
 /// A processor whose frames are read.
@@ -28,10 +28,10 @@ struct Read {
   ResultHeader header;
   std::optional<ImagesHeader> images;
   std::string group;
-  std::string first_place;  ///< of the array of most axes, which says how many frames there are
+  std::string first_place;  ///< array with the most axes, which gives the number of frames
   std::vector<ProductDatasets<h5::InputDataset>> products;
   Stamps<h5::InputDataset> stamps;
-  bool has_use = false;  ///< whether there are valid_microphones and missing_information
+  bool has_use = false;  ///< true if valid_microphones and missing_information exist
   std::uint64_t room = 0;
   std::uint64_t frames = 0;
 };
@@ -53,7 +53,7 @@ std::vector<double> read_root_axis(const h5::InputFile& file, std::string_view d
   return read_axis_values(file, place_in("", dataset), *axis_named_by(dataset));
 }
 
-/// A list of pairs; empty when it is not there.
+/// Reads a list of pairs; empty if it does not exist.
 template <typename Pair>
 std::vector<Pair> read_pairs(const h5::InputFile& file, std::string_view dataset) {
   std::vector<Pair> pairs;
@@ -66,14 +66,14 @@ std::vector<Pair> read_pairs(const h5::InputFile& file, std::string_view dataset
   return pairs;
 }
 
-/// [entry][x, y, z] of an axis of the root that not every file has.
+/// Reads [entry][x, y, z] of an axis of the root that some files lack.
 std::vector<double> read_places(const h5::InputFile& file, const std::string& name) {
   const std::string place = place_in("", name);
   return file.has(place) ? file.values<double>(place, {{"entries"}, {"numbers of an entry", 3}})
                          : std::vector<double>();
 }
 
-/// Ascending; of both attributes of masked microphones.
+/// Both attributes of masked microphones, combined and ascending.
 std::vector<int> read_masked(const h5::InputFile& file, const std::string& object) {
   std::set<int> masked;
   for (const char* const name : {kMaskedMicrophones, kFoundMicrophones}) {
@@ -90,14 +90,14 @@ std::vector<int> read_masked(const h5::InputFile& file, const std::string& objec
   return {masked.begin(), masked.end()};
 }
 
-/// ResultHeader::memory_hops of a group, where it says it.
+/// ResultHeader::memory_hops of a group, if stated.
 std::optional<std::int64_t> read_memory(const h5::InputFile& file, const std::string& group) {
   constexpr const char* kName = "memory_hops";
   return file.has_attribute(group, kName) ? std::optional(file.integer_attribute(group, kName, kUnboundedMemory))
                                           : std::nullopt;
 }
 
-/// What the file's root says of images, by the names that its attributes and axes have always had.
+/// Header of images from the root, by the names that its attributes and axes have always had.
 ImagesHeader read_images_header(const h5::InputFile& file) {
   ImagesHeader header;
   header.quantity = read_quantity(file);
@@ -119,7 +119,7 @@ ImagesHeader read_images_header(const h5::InputFile& file) {
   return header;
 }
 
-/// The products that a file without descriptions holds.
+/// Products of a file without descriptions.
 ResultHeader undescribed_header(const h5::InputFile& file, const ImagesHeader& images) {
   ResultHeader header = result_header(images);
   const auto is_lacking = [&](const Product& product) {
@@ -147,7 +147,7 @@ ElementType type_in(const h5::InputFile& file, const std::string& place) {
   throw file.wrong(place, "int64", "complex, float32, float64, uint32 or uint64");
 }
 
-/// An axis by its attributes, else by its dataset's name.
+/// Reads an axis from its attributes, else by its dataset's name.
 Axis read_axis(const h5::InputFile& file, const std::string& group, const std::string& dataset) {
   const std::string place = place_in(group, dataset);
   Axis axis;
@@ -174,7 +174,7 @@ std::vector<Column> read_columns(const h5::InputFile& file, const std::string& p
   return columns;
 }
 
-/// A product by the attributes of its dataset or group.
+/// Reads a product from the attributes of its dataset or group.
 Product read_product(const h5::InputFile& file, const std::string& place, const std::string& name) {
   const std::string form = file.text_attribute(place, "form");
   if (!product_form_of(form)) {
@@ -199,7 +199,7 @@ Product read_product(const h5::InputFile& file, const std::string& place, const 
   return product;
 }
 
-/// `known` is of images in the root, and stands in for what has no description.
+/// `known` has the images in the root, and replaces missing descriptions.
 void read_description(const h5::InputFile& file, const std::string& group, const ResultHeader& known,
                       ResultHeader& header) {
   const std::string object = object_of(group);
@@ -219,7 +219,7 @@ void read_description(const h5::InputFile& file, const std::string& group, const
   }
 }
 
-/// Of images: what ResultHeader and ImagesHeader say must be the same.
+/// Throws unless ResultHeader and ImagesHeader agree on the images.
 void require_images(const h5::InputFile& file, const ResultHeader& header, const ImagesHeader& images) {
   for (const Product& expected : result_header(images).products) {
     const Product* const found = header.product(expected.name);
@@ -291,7 +291,7 @@ ProductDatasets<h5::InputDataset> open_table(const h5::InputFile& file, const st
   return data;
 }
 
-/// The first product of most axes, as images; null where there are tables alone.
+/// First product with the most axes, such as images; null if there are only tables.
 const Product* largest_array(const ResultHeader& header) {
   const Product* largest = nullptr;
   for (const Product& product : header.products) {
@@ -331,7 +331,7 @@ void open_datasets(const h5::InputFile& file, Read& read) {
   }
 }
 
-/// A file without the counter comes from elsewhere and is taken as whole.
+/// A file without the counter comes from another program and is taken as complete.
 std::uint64_t frames_written(const h5::InputFile& file, const Read& read) {
   const std::string place = place_in(read.group, kFramesWritten);
   return file.has(place) ? std::min(file.values<std::uint64_t>(place, {}).front(), read.room) : read.room;

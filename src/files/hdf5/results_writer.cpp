@@ -29,12 +29,12 @@ struct Written {
   std::uint64_t frames = 0;
   std::vector<ProductDatasets<h5::OutputDataset>> products;
   Stamps<h5::OutputDataset> stamps;
-  std::vector<h5::OutputDataset> times;  ///< the processor's, and one of each table
+  std::vector<h5::OutputDataset> times;  ///< one for the processor and one for each table
   h5::OutputDataset time_zero;
   std::optional<std::int64_t> zero_ns;
   h5::OutputDataset counter;
-  std::string object;         ///< with its attributes
-  std::set<int> found_masks;  ///< microphones that were masked in some frame, as they were found bad
+  std::string object;         ///< object with its attributes
+  std::set<int> found_masks;  ///< microphones masked in some frame because they were found bad
 };
 
 template <typename T>
@@ -54,7 +54,7 @@ std::vector<std::string> names_of(const std::vector<Column>& columns) {
   return names;
 }
 
-/// CF's way to name bits (flag_meanings): each meaning is one word of letters, digits, '_' and '-'.
+/// Names bits by CF's convention (flag_meanings): each meaning is one word of letters, digits, '_' and '-'.
 std::string flag_meanings() {
   std::string meanings;
   for (const FlagName& flag : flag_names()) {
@@ -100,7 +100,7 @@ void require_size(const ResultHeader& header, const Product& product, std::span<
 struct ResultsWriter::State {
   h5::OutputFile file;
   std::map<std::size_t, Written> processors;  ///< by Frame::processor
-  std::set<std::string> places;               ///< of all datasets and groups
+  std::set<std::string> places;               ///< all datasets and groups
   std::optional<std::int64_t> zero_ns;        ///< the first frame's time, for processors that began without a zero
   bool holds_frames = false;
 
@@ -126,14 +126,14 @@ struct ResultsWriter::State {
     }
   }
 
-  /// Nothing where there are none.
+  /// Writes nothing if `channels` is empty.
   void write_channels(const std::string& object, const char* name, const std::vector<int>& channels) {
     if (!channels.empty()) {
       file.write_attribute(object, name, std::string_view(fmt::format("{}", fmt::join(channels, ","))));
     }
   }
 
-  /// Datasets that older readers, from before processors had names, expect.
+  /// Writes datasets expected by readers from before processors had names.
   void write_root(const ResultHeader& header) {
     write_format(file, FileKind::kImages);
     if (const std::optional<ImagesHeader> images = images_header_of(header)) {
@@ -146,7 +146,7 @@ struct ResultsWriter::State {
     nearfield::write_words(file, place, unit, words);
   }
 
-  /// Another processor of that name would be in the way.
+  /// Take the place: another processor of that name would conflict.
   void create_dimension(const ResultHeader& header, const std::string& place, std::uint64_t length) {
     take(place, header);
     file.create_dimension(place, length);
@@ -164,7 +164,7 @@ struct ResultsWriter::State {
     file.attach_scales(place, {place_in(group, scales.entries), place_in(group, scales.components)});
   }
 
-  /// The scale `time` of frames, s. Not a number where no frame was written.
+  /// Creates the scale `time` of frames, s; NaN where no frame was written.
   void create_time(Written& written, const std::string& group) {
     const std::string place = place_in(group, kTime);
     h5::OutputDataset& time = written.times.emplace_back(create_beside<double>(written, group, kTime, {written.room}));
@@ -304,7 +304,7 @@ struct ResultsWriter::State {
       written.zero_ns = *zero_ns;
       write_one(written.time_zero, 0, *written.zero_ns);
     }
-    // Without overflow, whatever a damaged recording says.
+    // Unsigned: a damaged recording's times may overflow.
     const std::int64_t ns = static_cast<std::int64_t>(static_cast<std::uint64_t>(timestamp_ns) -
                                                       static_cast<std::uint64_t>(*written.zero_ns));
     for (h5::OutputDataset& time : written.times) {
@@ -364,7 +364,7 @@ void ResultsWriter::begin(const ResultHeader& header, const Beginning& beginning
   state.create_stamps(written, group);
   state.processors.emplace(beginning.processor, std::move(written));
   state.list_processors();
-  // After the last processor only raw data is written, to its place: nothing of the file's structure is outstanding.
+  // After the last processor only raw data is written, in place: none of the file's structure is outstanding.
   state.file.flush();
 }
 
@@ -398,7 +398,7 @@ void ResultsWriter::write(const Frame& frame) {
   write_one(written.stamps.valid_microphones, written.frames, frame.valid_microphones);
   write_one(written.stamps.missing_information, written.frames, frame.missing_information);
   state_->write_time(written, frame.timestamp_ns);
-  // The counter comes last, so that it never counts a frame that is not there.
+  // Write the counter last, so that it never counts an unwritten frame.
   write_one(written.counter, 0, written.frames + 1);
   ++written.frames;
   state_->holds_frames = true;

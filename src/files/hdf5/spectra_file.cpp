@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kSpectra = "/spectra";
 
-/// The geometry in the order of the spectra.
+/// Writes the geometry in the order of the spectra, and all else but /truth.
 MeasurementGeometry write_all_but_truth(h5::OutputFile& output, const SpectraFile& file) {
   const ArrayGeometry& geometry = file.measurement.geometry;
   const std::size_t frequencies = file.frequencies_hz.size();
@@ -31,9 +31,9 @@ MeasurementGeometry write_all_but_truth(h5::OutputFile& output, const SpectraFil
   return measurement;
 }
 
-/// Pascal to one of the values, by the attribute unit, else units; 1 without one.
+/// Pascal per unit by the attribute unit, else units; 1 without one.
 double pascal_per_unit_of(const h5::InputFile& input) {
-  for (const char* name : {"unit", "units"}) {  // the writer above states units; others may add unit
+  for (const char* name : {"unit", "units"}) {  // write_spectra() sets units; others may add unit
     if (!input.has_attribute(kSpectra, name)) {
       continue;
     }

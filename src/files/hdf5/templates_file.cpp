@@ -34,7 +34,7 @@ void require_sound(const h5::InputFile& file, const Templates& templates) {
       throw file.wrong("/coherence" + index, fmt::format("{}", coherence), "a coherence from 0 to 1");
     }
     if (static_cast<double>(coherence) < kLeastTemplateCoherence) {
-      continue;  // that template is left out; of silence it is 0 over 0
+      continue;  // template left out; silence would give 0 / 0
     }
     for (std::size_t m = 0; m < channels; ++m) {
       const std::complex<float> value = templates.a[i * channels + m];

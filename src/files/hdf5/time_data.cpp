@@ -25,7 +25,7 @@ int read_channels(const h5::InputFile& file, const h5::InputDataset& data) {
   return static_cast<int>(channels);
 }
 
-/// Acoular states no unit, and its values are in Pa; other programs, and xarray, add the attribute units.
+/// Acoular states no unit, its values are in Pa; other programs, and xarray, add the attribute units.
 std::optional<double> pascal_per_unit_in(const h5::InputFile& file) {
   for (const char* name : {"units", "unit"}) {
     if (file.has_attribute(kTimeData, name)) {
@@ -35,7 +35,7 @@ std::optional<double> pascal_per_unit_in(const h5::InputFile& file) {
   return 1.0;
 }
 
-/// Acoular's file.
+/// A file of Acoular's.
 class AcoularFile : public time_data::Input {
  public:
   explicit AcoularFile(const std::filesystem::path& path)

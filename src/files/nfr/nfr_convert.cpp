@@ -22,7 +22,7 @@ struct Limits {
   std::uint64_t end;
 };
 
-/// What the range leaves of first to end - 1.
+/// Intersects the range with first to end - 1.
 Limits clip(const Reader& reader, const ConvertRange& range, std::uint64_t first, std::uint64_t end,
             std::string_view what) {
   const Limits limits{.first = std::max(first, range.from.value_or(first)),
@@ -40,12 +40,12 @@ void report(const ShareDone& done, std::uint64_t part, std::uint64_t whole) {
   }
 }
 
-/// The epochs of the processor that is chosen, or of the first one that has frames of the epoch that is.
+/// Epochs of the chosen processor, or of the first one with frames in the chosen epoch.
 std::vector<const EpochSummary*> epochs_to_choose_from(const Reader& reader, const FramesChoice& choice) {
   const std::optional<std::string>& processor = choice.processor;
   std::vector<const EpochSummary*> epochs;
   for (const EpochSummary& epoch : reader.epochs()) {
-    if (epoch.frames > 0) {  // else its settings alone were recorded
+    if (epoch.frames > 0) {  // skip: only its settings were recorded
       epochs.push_back(&epoch);
     }
   }
@@ -138,12 +138,12 @@ ConvertedFrames convert_frames(const Reader& reader, const std::filesystem::path
   ResultsWriter writer(output);
   Beginning beginning{.epoch = chosen.epoch, .frames = limits.end - limits.first};
   if (reader.summary().bits.records > 0) {
-    beginning.time_zero_ns = reader.capture_info().start_time_ns;  // as a replay of the recording has it
+    beginning.time_zero_ns = reader.capture_info().start_time_ns;  // same as in a replay
   }
   writer.begin(chosen.header, beginning);
   ConvertedFrames result;
   result.damaged = for_each_frame(reader, chosen, limits.first, limits.end, [&](const Frame& frame) {
-    Frame first = frame;  // the file's first and only processor
+    Frame first = frame;  // becomes the file's only processor
     first.processor = 0;
     writer.write(first);
     ++result.frames;

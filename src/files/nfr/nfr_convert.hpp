@@ -7,38 +7,38 @@
 
 #include "files/nfr/nfr_reader.hpp"
 
-/// Recordings to HDF5.
+/// Conversion of recordings to HDF5.
 namespace nearfield::nfr {
 
 /// Part of a recording: bit-times of the stream, or indices of an epoch's frames; all without limits.
 struct ConvertRange {
   std::optional<std::uint64_t> from;
-  std::optional<std::uint64_t> to;  ///< one after the last
+  std::optional<std::uint64_t> to;  ///< exclusive
 };
 
 using ShareDone = std::function<void(double share)>;  ///< may be empty
 
 struct ConvertedBits {
   std::uint64_t bit_times = 0;
-  std::uint64_t missing_bit_times = 0;  ///< of these, silence in the capture
-  std::uint64_t runs = 0;               ///< in /missing
+  std::uint64_t missing_bit_times = 0;  ///< silence in the capture
+  std::uint64_t runs = 0;               ///< rows of /missing
 };
 /// Writes a capture; settings may correct the pitch and standoff of a `correctable` one. Throws DataError when the
-/// range holds no bits, and what CaptureWriter throws.
+/// range holds no bits, and whatever CaptureWriter throws.
 ConvertedBits convert_bits(Reader& reader, const std::filesystem::path& output, const ConvertRange& range,
                            const ShareDone& done, bool correctable = false);
 
-/// Of a recording's frames those of one processor and one epoch.
+/// Selects one processor and one epoch of a recording's frames.
 struct FramesChoice {
-  std::optional<std::string> processor;  ///< its name; else the first one that has frames in the recording
-  std::optional<std::uint64_t> epoch;    ///< else the only one
+  std::optional<std::string> processor;  ///< its name; default: the first one with frames in the recording
+  std::optional<std::uint64_t> epoch;    ///< default: the only one
 };
 struct ConvertedFrames {
   std::uint64_t frames = 0;
-  std::uint64_t damaged = 0;  ///< left out
+  std::uint64_t damaged = 0;  ///< damaged frames left out
 };
 /// Writes frames of images. Throws DataError when there is no such processor or epoch, none in the range, several
-/// epochs and none named, or when the frames are no images; and what ImagesWriter throws.
+/// epochs and none selected, or when the frames are no images; and whatever ImagesWriter throws.
 ConvertedFrames convert_frames(const Reader& reader, const std::filesystem::path& output, const FramesChoice& choice,
                                const ConvertRange& range, const ShareDone& done);
 

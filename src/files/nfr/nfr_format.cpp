@@ -131,7 +131,7 @@ std::optional<std::vector<Run>> runs_of(const RecordHeader& header, std::span<co
     return std::nullopt;
   }
   std::vector<Run> runs(header.runs);
-  if (!runs.empty()) {  // memcpy() takes no null pointer
+  if (!runs.empty()) {  // memcpy() must not get a null pointer
     std::memcpy(runs.data(), payload.data(), runs.size() * sizeof(Run));
   }
   std::uint64_t end = 0;

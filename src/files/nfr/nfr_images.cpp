@@ -12,7 +12,7 @@
 namespace nearfield::nfr {
 namespace {
 
-/// No axis of an image is longer; products of four stay in 64 bits.
+/// Longer than any axis of an image; a product of four such lengths fits in 64 bits.
 constexpr std::size_t kLongestAxis = 32768;
 
 bool is_possible(const ImagesHeader& header) {
@@ -27,7 +27,7 @@ std::size_t point_values(const ImagesHeader& images) {
   return images.planes_m.size() * images.frequencies_hz.size() * images.points.size();
 }
 
-/// Of a result; is_possible() bounds the counts.
+/// Size of a result; is_possible() bounds the counts.
 std::uint64_t payload_bytes(const RecordHeader& header, const ImagesHeader& images) {
   const std::uint64_t reports = has_error_estimates(header) ? 4 : 3;
   return sizeof(ImageFields) + images.frequencies_hz.size() * reports * sizeof(float) +
@@ -37,7 +37,7 @@ std::uint64_t payload_bytes(const RecordHeader& header, const ImagesHeader& imag
 template <class T>
 void take(std::span<const std::byte>& bytes, std::size_t count, std::vector<T>& values) {
   values.resize(count);
-  if (!values.empty()) {  // memcpy() takes no null pointer
+  if (!values.empty()) {  // memcpy() must not get a null pointer
     std::memcpy(values.data(), bytes.data(), count * sizeof(T));
   }
   bytes = bytes.subspan(count * sizeof(T));

@@ -7,13 +7,13 @@
 #include "files/nfr/nfr_format.hpp"
 #include "nearfield/frame.hpp"
 
-/// Epochs and results of versions 1 and 2, which hold the images of one processor. Nothing writes them any more.
+/// Epochs and results of versions 1 and 2, which hold the images of one processor. No longer written.
 namespace nearfield::nfr {
 
 constexpr bool is_of_images(const RecordHeader& header) { return header.version <= 2; }
 
-/// What a result record of these versions starts with. Then follow cutoff, slope, noise and, from version 2 on, error
-/// estimate [frequency] each, points [plane][frequency][point], images [plane][frequency][row][column].
+/// Start of a result record of these versions. Then follow cutoff, slope, noise and, from version 2 on, error estimate
+/// [frequency] each, points [plane][frequency][point], images [plane][frequency][row][column].
 struct ImageFields {
   std::uint64_t epoch = 0;
   std::uint64_t frame_sequence = 0;
@@ -26,7 +26,7 @@ struct ImageFields {
 };
 static_assert(sizeof(ImageFields) == 48);
 
-/// Of an epoch record's JSON.
+/// Content of an epoch record's JSON.
 struct ImagesEpoch {
   std::uint64_t epoch = 0;
   ImagesHeader header;
@@ -35,8 +35,8 @@ std::optional<ImagesEpoch> images_epoch_of(std::span<const std::byte> json);
 
 std::optional<ImageFields> image_fields_of(std::span<const std::byte> payload);
 
-/// The values of a result record alone, without its stamp: NaN for error estimates of version 1, and the power computed
-/// of the images. Nothing where the payload contradicts `images`.
+/// Values of a result record, without its stamp: NaN for error estimates of version 1, and the power computed from the
+/// images. Nothing where the payload contradicts `images`.
 std::optional<ImageFrame> image_values_of(const RecordHeader& header, std::span<const std::byte> payload,
                                           const ImagesHeader& images);
 

@@ -14,15 +14,16 @@
 #include "nearfield/error.hpp"
 #include "nearfield/geometry.hpp"
 
-/// JSON of records, whose text may be anything.
+/// JSON of records, whose text is untrusted.
 namespace nearfield::nfr {
 
 using Json = nlohmann::json;
 
-/// Text from outside, such as a configuration's comments, may not be UTF-8.
+/// Tolerates invalid UTF-8: text from outside, such as a configuration's comments, may contain it.
 inline std::string text_of(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace); }
 
-/// `build` of the JSON object; nothing where the text is none, or where a key is missing or of another type.
+/// Result of `build` for the JSON object; nothing where the text is no JSON object, or where a key is missing or of
+/// another type.
 template <class Build>
 auto built(std::span<const std::byte> json, const Build& build) -> std::optional<decltype(build(Json()))> {
   const std::string_view text(reinterpret_cast<const char*>(json.data()), json.size());
@@ -41,7 +42,7 @@ auto built(std::span<const std::byte> json, const Build& build) -> std::optional
   }
 }
 
-/// `value` where it is an integer of this type; messages call it `name`. Json::get() would convert any number, and a
+/// `value` if it is an integer of this type; messages call it `name`. Json::get() would convert any number, and a
 /// conversion from a floating-point number that is out of range is undefined.
 template <class Integer>
 Integer integer_of(const Json& value, const char* name) {
@@ -59,7 +60,7 @@ Integer integer_at(const Json& object, const char* key) {
   return integer_of<Integer>(object.at(key), key);
 }
 
-/// `object[key]` where it is a list of integers of this type.
+/// `object[key]` if it is a list of integers of this type.
 template <class Integer>
 std::vector<Integer> integers_at(const Json& object, const char* key) {
   const Json& list = object.at(key);
@@ -73,10 +74,10 @@ std::vector<Integer> integers_at(const Json& object, const char* key) {
   return values;
 }
 
-/// rows, columns and pitches, and positions_m [channel][3] where positions were given, from which the others follow
-/// then.
+/// rows, columns and pitches, and positions_m [channel][3] where positions were given; the others are then derived from
+/// them.
 Json json_of(const ArrayGeometry& geometry);
-/// Throws DataError and what nlohmann::json throws.
+/// Throws DataError, and whatever nlohmann::json throws.
 ArrayGeometry geometry_of(const Json& object);
 
 }  // namespace nearfield::nfr

@@ -16,11 +16,11 @@
 namespace nearfield::nfr {
 namespace {
 
-constexpr std::uint64_t kMostHeadBytes = std::uint64_t{1} << 20U;  ///< of a file record with positions
+constexpr std::uint64_t kMostHeadBytes = std::uint64_t{1} << 20U;  ///< for a file record with positions
 constexpr std::uint64_t kTailBytes = 4096;
 constexpr std::int64_t kNsOfSecond = 1'000'000'000;
 
-/// Regular files alone, by what they are themselves.
+/// Accepts regular files only, by what they are themselves (no links).
 std::optional<ListedRecording> found_file(const std::filesystem::path& path) {
   struct stat status {};
   if (lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -49,7 +49,7 @@ void read_head(const Source& source, RecordHeader& header, ListedRecording& list
   }
 }
 
-/// The end record is the last one, and ends where the file does.
+/// Reads the end record, which must be the last one and end with the file.
 void read_tail(const Source& source, const RecordHeader& file, ListedRecording& listed) {
   std::vector<std::byte> tail(std::min(kTailBytes, source.size_bytes() / 8 * 8));
   source.read(source.size_bytes() - tail.size(), tail);
@@ -110,7 +110,7 @@ RecordingList list_recordings(const std::filesystem::path& folder, std::size_t m
   for (ListedRecording& listed : list.recordings) {
     try {
       read_ends(listed);
-    } catch (const Error&) {  // it is gone, or may not be read
+    } catch (const Error&) {  // deleted meanwhile, or no permission
     }
   }
   return list;

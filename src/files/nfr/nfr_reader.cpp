@@ -16,10 +16,10 @@ namespace {
 
 /// Bytes of the file between two entries of the index.
 constexpr std::uint64_t kIndexStep = std::uint64_t{1} << 20U;
-/// Where the file record must start to be found.
+/// Range in which the file record must start.
 constexpr std::size_t kHeadBytes = 65536;
 
-/// A sound file record, which says what the recording's number is.
+/// Reads a valid file record, which gives the recording's number.
 std::optional<FileInfo> file_record_at(const Source& source, std::uint64_t offset, RecordHeader& header) {
   const std::uint64_t size = source.size_bytes();
   source.read(offset, std::as_writable_bytes(std::span(&header, 1)));
@@ -57,7 +57,7 @@ std::string text_of_losses(const BitsSummary& bits) {
 
 bool is_recording(const std::filesystem::path& path) {
   std::error_code unknown;
-  if (!std::filesystem::is_regular_file(path, unknown)) {  // a pipe must not be waited for
+  if (!std::filesystem::is_regular_file(path, unknown)) {  // do not wait on a pipe
     return false;
   }
   std::ifstream file(path, std::ios::binary);
@@ -86,7 +86,7 @@ void Reader::open() {
   while (const std::optional<Record> record = all.next()) {
     add(*record);
   }
-  summary_.damaged_places += all.damaged_places();  // beside those of records that contradict others
+  summary_.damaged_places += all.damaged_places();  // besides records that contradict others
   summary_.damaged_bytes = all.damaged_bytes();
   summary_.lost_records = all.lost_records();
   summary_.tail_bytes = all.tail_bytes();
@@ -134,7 +134,7 @@ void Reader::add(const Record& record) {
   }
 }
 
-/// Each is there twice.
+/// The writer stores every mask record twice; ignore the copy.
 void Reader::add_mask(const Record& record) {
   std::vector<std::byte> payload;
   const std::optional<MaskChange> mask = read_payload(record, payload)
@@ -147,7 +147,7 @@ void Reader::add_mask(const Record& record) {
   }
 }
 
-/// A record of bits that is as long as it says and does not reach back.
+/// True for a record of bits of the stated length that does not overlap earlier ones.
 bool Reader::follows(const RecordHeader& header, std::uint64_t end_bit_time) const {
   return header.kind == Kind::kBits && has_bits_size(header, words_) && header.first_bit_time >= end_bit_time;
 }
@@ -174,7 +174,7 @@ void Reader::add_bits(const Record& record) {
   bits.end_bit_time = header.first_bit_time + header.bit_times;
   if (bits.records == 1) {
     const double span_ns = std::min(static_cast<double>(header.bit_times) / info_.sample_rate_hz * 1e9, 1e18);
-    // Unsigned, since a forged time may not leave room for the span.
+    // Unsigned: a forged time may be smaller than the span.
     bits_start_ns_ = static_cast<std::int64_t>(static_cast<std::uint64_t>(header.tai_ns) -
                                                static_cast<std::uint64_t>(std::llround(span_ns)));
   }
@@ -198,7 +198,7 @@ void Reader::add_epoch(const Record& record) {
 }
 
 EpochSummary* Reader::find_epoch(std::uint64_t epoch, std::size_t processor) {
-  // From the newest one on, which most frames are of.
+  // Search from the newest epoch, to which most frames belong.
   const auto found = std::find_if(epochs_.rbegin(), epochs_.rend(), [&](const EpochSummary& one) {
     return one.epoch == epoch && one.processor == processor;
   });
@@ -242,7 +242,7 @@ std::uint64_t Reader::stored_bit_times(std::uint64_t first, std::uint64_t end) c
 void Reader::require_plausible_span(std::uint64_t first, std::uint64_t end) const {
   const std::uint64_t stored = stored_bit_times(first, end);
   const auto least = static_cast<std::uint64_t>(kSilence_s * std::min(info_.sample_rate_hz, 1e9));
-  // By differences, as a forged bit-time may lie anywhere up to 2^64.
+  // Subtract, because a forged bit-time may lie anywhere up to 2^64.
   const std::uint64_t silence = end - first - std::min(stored, end - first);
   if (silence <= least || (silence - least) / kMostSilence < stored) {
     return;
@@ -280,7 +280,7 @@ void Reader::seek(std::uint64_t first_bit_time) {
   current_.reset();
 }
 
-/// To the next record of bits.
+/// Moves to the next record of bits.
 bool Reader::advance() {
   while (std::optional<Record> record = cursor_.next()) {
     if (follows(record->header, cursor_end_bit_time_)) {
@@ -294,7 +294,7 @@ bool Reader::advance() {
   return false;
 }
 
-/// The runs of the current record, and its words if they are sound.
+/// Loads the runs of the current record, and its words if they are intact.
 void Reader::load_current() {
   const RecordHeader& header = current_->header;
   payload_is_read_ = true;

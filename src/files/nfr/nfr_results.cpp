@@ -15,14 +15,14 @@
 namespace nearfield::nfr {
 namespace {
 
-/// Of a header. They bound the time that a forged one takes; what the values take is bounded by the file's size.
+/// Limits of a header. They bound the time that a forged one takes; the values are bounded by the file's size.
 constexpr std::size_t kMostAxes = 64;
 constexpr std::size_t kMostProducts = 256;
-constexpr std::size_t kMostColumns = 256;  ///< of a table
+constexpr std::size_t kMostColumns = 256;  ///< per table
 constexpr std::size_t kMostAxesOfProduct = 16;
 
 Json json_of(const Axis& axis) {
-  // A number that is none becomes null.
+  // NaN and infinity become null.
   return {{"name", axis.name}, {"unit", axis.unit}, {"components", axis.components}, {"values", axis.values}};
 }
 
@@ -218,7 +218,7 @@ std::optional<Frame> FrameReader::read(const RecordHeader& record, std::span<con
   frame.stream_id = fields->stream_id;
   frame.first_bit_time = record.first_bit_time;
   frame.window_bit_times = fields->window_bit_times;
-  // Unsigned, since a damaged time may not leave room for the window.
+  // Unsigned: a damaged time may be smaller than the window.
   frame.timestamp_ns =
       static_cast<std::int64_t>(static_cast<std::uint64_t>(record.tai_ns) -
                                 (window_ns < 9e18 ? static_cast<std::uint64_t>(std::llround(window_ns)) : 0));

@@ -15,7 +15,7 @@ namespace nearfield::nfr {
 
 Source::Source(const std::filesystem::path& path)
     : path_(path),
-      file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {  // a pipe must not wait for its writer
+      file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {  // do not block on a pipe without a writer
   struct stat status {};
   if (!file_.valid() || fstat(file_.get(), &status) != 0) {
     throw NoInputError(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));

@@ -8,7 +8,7 @@
 
 namespace nearfield::nfr {
 
-/// The bytes of a recording: a file, as long as it is when it's opened, or memory.
+/// The bytes of a recording: a file, with its length at opening, or memory.
 class Source {
  public:
   /// Throws NoInputError.

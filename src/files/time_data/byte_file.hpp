@@ -12,15 +12,15 @@
 
 namespace nearfield::time_data {
 
-/// A file that is read at any place. Throws NoInputError when it is missing or no file, DataError beyond its end.
+/// A random-access file. Throws NoInputError when it is missing or no file, DataError beyond its end.
 class ByteFile {
  public:
   explicit ByteFile(const std::filesystem::path& path);
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
-  /// `what` is named where the file ends before the last of these bytes.
+  /// Errors name `what` where the file ends before the last of these bytes.
   void read(std::uint64_t offset, std::span<std::byte> bytes, std::string_view what) const;
-  /// As many bytes as there are, `most` at most.
+  /// Up to `most` bytes, fewer at the end of the file.
   [[nodiscard]] std::string text(std::uint64_t offset, std::size_t most) const;
   [[nodiscard]] DataError wrong(std::string_view place, std::string_view found, std::string_view expected) const;
 

@@ -93,7 +93,7 @@ class InflatedStream : public ByteStream {
   std::vector<std::byte> buffer_;
 };
 
-/// Type and length of an element; small ones have their up to four bytes in the tag.
+/// Type and length of an element; small ones hold up to four bytes in the tag.
 struct Tag {
   std::uint32_t type = 0;
   std::uint32_t bytes = 0;
@@ -105,7 +105,7 @@ class VariableReader {
  public:
   VariableReader(const ByteFile& file, ByteStream& stream, bool is_reversed)
       : file_(file), stream_(stream), is_reversed_(is_reversed) {}
-  /// The content of a matrix element, behind its tag.
+  /// Reads the content of a matrix element, after its tag.
   void read(Matlab5Variable& out) {
     const std::vector<std::byte> flags = content(next_tag(), kTagBytes);
     const std::uint32_t bits = flags.size() < 4 ? 0 : number_at<std::uint32_t>(flags.data(), is_reversed_);
@@ -177,7 +177,7 @@ class VariableReader {
   }
   void read_numbers(Matlab5Variable& out) {
     std::uint64_t values = 1;
-    constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();  // bytes of an element
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();  // limit for the bytes of an element
     for (const std::uint64_t length : out.variable.lengths) {
       values = length == 0 || values > kMost ? values * std::min<std::uint64_t>(length, 1) : values * length;
     }
@@ -198,7 +198,7 @@ class VariableReader {
                                          : static_cast<double>(stored_number(bytes.data(), tag.type, is_reversed_));
       out.numbers = {};
     } else if (tag.is_small) {
-      out.variable.is_real_number = false;  // no more than four bytes: no samples
+      out.variable.is_real_number = false;  // too few bytes to be samples
     }
   }
   const ByteFile& file_;

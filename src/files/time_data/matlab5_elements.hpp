@@ -11,11 +11,11 @@
 /// MAT-files of level 5 ("MAT-File Format", The MathWorks). Not for use outside this folder.
 namespace nearfield::time_data {
 
-/// Bytes of a variable, in their order, from the file itself or inflated.
+/// Sequential bytes of a variable, from the file itself or inflated.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
-  /// Throws DataError where there are fewer.
+  /// Throws DataError if there are fewer bytes.
   virtual void read(std::span<std::byte> bytes) = 0;
   void skip(std::uint64_t bytes);
   [[nodiscard]] std::uint64_t position() const { return position_; }
@@ -27,7 +27,7 @@ class ByteStream {
   std::uint64_t position_ = 0;
 };
 
-/// How numbers are stored: MATLAB keeps a matrix of doubles in fewer bytes where its values allow.
+/// Storage of numbers: MATLAB stores a matrix of doubles in fewer bytes where its values allow.
 struct StoredNumbers {
   std::uint32_t type = 0;  ///< mi..., such as 9 for double
   std::uint64_t bytes = 0;
@@ -35,19 +35,19 @@ struct StoredNumbers {
 std::size_t bytes_of_stored(std::uint32_t type);
 float stored_number(const std::byte* bytes, std::uint32_t type, bool is_reversed);
 
-/// A variable of the file, and where its numbers are.
+/// A variable of the file and the location of its numbers.
 struct Matlab5Variable {
   Variable variable;
   bool is_compressed = false;
-  std::uint64_t offset = 0;  ///< of its element's content, in the file
+  std::uint64_t offset = 0;  ///< offset of its element's content in the file
   std::uint64_t bytes = 0;
-  StoredNumbers numbers;             ///< of real numbers alone
-  std::uint64_t numbers_offset = 0;  ///< in the variable's own bytes, inflated where compressed
+  StoredNumbers numbers;             ///< only for real numbers
+  std::uint64_t numbers_offset = 0;  ///< in the variable's own bytes, after inflating if compressed
 };
 
-/// All variables, in the order of the file; names and sizes are read, and the values of scalars.
+/// All variables in file order; reads names and sizes, and the values of scalars.
 std::vector<Matlab5Variable> read_matlab5_variables(const ByteFile& file, bool is_reversed);
-/// The bytes of a variable's content, from the first on.
+/// Stream of a variable's content, from its first byte.
 std::unique_ptr<ByteStream> open_variable(const ByteFile& file, const Matlab5Variable& variable);
 
 }  // namespace nearfield::time_data

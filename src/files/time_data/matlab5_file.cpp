@@ -50,8 +50,8 @@ class Matlab5File : public Input {
   void read(std::uint64_t first_sample, std::span<float> values) override { pieces_.read(first_sample, values); }
 
  private:
-  /// MATLAB stores columns one behind the other: a [channel][sample] matrix in the order of samples, the other one in
-  /// that of channels.
+  /// MATLAB stores column by column: a [channel][sample] matrix is in the order of samples, the other in that of
+  /// channels.
   class Pieces : public ChannelMajorInput {
    public:
     explicit Pieces(Matlab5File& owner) : owner_(owner) {}
@@ -86,21 +86,21 @@ class Matlab5File : public Input {
                         fmt::format("enough for {}", matrix_.numbers.bytes));
     }
   }
-  /// A compressed variable has no places to read from, but for its beginning: all of it is held, as it is stored.
+  /// A compressed variable can be read only from its beginning: keep all of it inflated, as stored.
   void inflate_whole() {
     const std::unique_ptr<ByteStream> stream = open_variable(file_, matrix_);
     stream->skip(matrix_.numbers_offset);
     std::vector<std::byte> bytes;
     bytes.reserve(static_cast<std::size_t>(matrix_.numbers.bytes));
     constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 20U;
-    while (bytes.size() < matrix_.numbers.bytes) {  // what was not inflated is not touched
+    while (bytes.size() < matrix_.numbers.bytes) {  // grow step by step: commits only inflated memory
       const std::size_t begin = bytes.size();
       bytes.resize(static_cast<std::size_t>(std::min(begin + kPieceBytes, matrix_.numbers.bytes)));
       stream->read(std::span(bytes).subspan(begin));
     }
     inflated_ = std::move(bytes);
   }
-  /// Of the matrix, as they are stored; valid until the next call.
+  /// Bytes of the matrix as stored; valid until the next call.
   std::span<const std::byte> stored(std::uint64_t offset, std::size_t count) {
     if (matrix_.is_compressed) {
       if (inflated_.empty()) {
@@ -112,7 +112,7 @@ class Matlab5File : public Input {
     file_.read(matrix_.offset + matrix_.numbers_offset + offset, buffer_, matrix_.variable.name);
     return buffer_;
   }
-  /// In the order of the file.
+  /// Reads numbers in file order.
   void numbers(std::uint64_t first, std::span<float> values) {
     const std::span<const std::byte> bytes = stored(first * value_bytes_, values.size() * value_bytes_);
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -126,7 +126,7 @@ class Matlab5File : public Input {
   Matlab5Variable matrix_;
   std::size_t value_bytes_ = 0;
   FullScale full_scale_;
-  std::vector<std::byte> inflated_;  ///< from the first reading on
+  std::vector<std::byte> inflated_;  ///< filled on the first read
   std::vector<std::byte> buffer_;
   Description description_;
   Pieces pieces_{*this};

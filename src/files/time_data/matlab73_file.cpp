@@ -25,7 +25,7 @@ Variable variable_of(const h5::InputFile& file, const std::string& name) {
   }
   variable.lengths.assign(shape->rbegin(), shape->rend());
   if (!file.has_attribute(object, kClass) && file.holds_numbers(object)) {
-    variable.class_name = file.type_of_numbers(object);  // of programs that write no classes
+    variable.class_name = file.type_of_numbers(object);  // for programs that write no classes
   }
   const bool is_text_or_truth = variable.class_name == "char" || variable.class_name == "logical";
   variable.is_real_number = !is_text_or_truth && file.holds_numbers(object);
@@ -67,7 +67,7 @@ class Matlab73File : public ChannelMajorInput {
  protected:
   void read_piece(std::uint64_t first_sample, std::uint64_t samples, std::span<float> piece) override {
     numbers_.resize(piece.size());
-    if (chosen_.are_channels_columns) {  // in the file [channel][sample]
+    if (chosen_.are_channels_columns) {  // [channel][sample] in the file
       data_.read_columns(first_sample, samples, numbers_);
       std::transform(numbers_.begin(), numbers_.end(), piece.begin(),
                      [this](double value) { return full_scale_.of(static_cast<float>(value)); });

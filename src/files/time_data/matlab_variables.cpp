@@ -14,10 +14,10 @@
 namespace nearfield::time_data {
 namespace {
 
-constexpr std::uint64_t kFewestChannels = 4;  ///< what can be imaged; leaves out lists of positions
+constexpr std::uint64_t kFewestChannels = 4;  ///< least for imaging; excludes lists of positions
 constexpr std::uint64_t kLongerBy = 2;
 
-/// Without capitals and underscores.
+/// Lower case, without underscores.
 constexpr std::array<std::string_view, 9> kRates = {
     "fs",           "samplerate",        "sampleratehz", "samplefrequency", "samplefreq",
     "samplingrate", "samplingfrequency", "srate",        "samplingfreq"};

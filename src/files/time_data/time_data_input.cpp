@@ -10,10 +10,10 @@
 namespace nearfield::time_data {
 namespace {
 
-/// Of one piece: 16 MiB.
+/// Values in one piece: 16 MiB.
 constexpr std::uint64_t kPieceValues = std::uint64_t{1} << 22U;
 
-/// The first line of a universal file that is not blank begins a dataset.
+/// True if the first non-blank line begins a dataset of a universal file.
 bool starts_like_universal(std::string_view start) {
   for (std::size_t end = start.find('\n'); end != std::string_view::npos; end = start.find('\n')) {
     if (start.substr(0, end).find_first_not_of(" \r") != std::string_view::npos) {

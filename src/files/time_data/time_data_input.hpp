@@ -9,38 +9,38 @@
 
 #include "nearfield/geometry.hpp"
 
-/// The formats of time data, for TimeDataReader alone, which the rest of the program uses.
+/// Formats of time data, used only by TimeDataReader.
 namespace nearfield::time_data {
 
-/// What a file of samples says of itself.
+/// Description of a file of samples.
 struct Description {
-  std::string format;  ///< in words
+  std::string format;  ///< name in words
   double sample_rate_hz = 0.0;
   std::uint64_t samples = 0;
   int channels = 0;
-  /// Pascal to one of its values; nothing where the file does not say.
+  /// Pascal per unit of its values; nothing where the file does not state it.
   std::optional<double> pascal_per_unit = {};
-  /// Of the microphones, [channel], on the file's own axes; empty where the file does not say.
+  /// Positions of the microphones, [channel], on the file's own axes; empty where the file does not state them.
   std::vector<MicrophonePosition> positions_m = {};
-  /// What is wrong with what the file says of them; positions_m does not count then.
+  /// Fault in the stated positions, which are then ignored.
   std::string positions_flaw = {};
-  /// How it was read where it contradicts itself and only one reading is possible; empty else.
+  /// Describes the interpretation where the file contradicts itself and only one reading is possible; else empty.
   std::string note = {};
-  bool are_integers = false;  ///< that are read as fractions of full scale
+  bool are_integers = false;  ///< true: read as fractions of full scale
 };
 
-/// An open file of samples. Its constructor throws NoInputError, and DataError for all but damaged compressed samples,
-/// which read() finds.
+/// An open file of samples. Its constructor throws NoInputError, and DataError for any damage except in compressed
+/// samples, which read() finds.
 class Input {
  public:
   virtual ~Input() = default;
   [[nodiscard]] virtual const Description& description() const = 0;
   /// Reads samples [first, first + values.size() / channels) as [sample][channel], in the file's unit. The caller has
-  /// checked that they are there.
+  /// checked that they exist.
   virtual void read(std::uint64_t first_sample, std::span<float> values) = 0;
 };
 
-/// Reads a file in which each channel's samples lie together in large pieces, of which one is kept: windows of a replay
+/// Reads a file that stores each channel's samples together, in large pieces, and keeps one: windows of a replay
 /// overlap, and are much shorter.
 class ChannelMajorInput : public Input {
  public:
@@ -57,19 +57,19 @@ class ChannelMajorInput : public Input {
   std::uint64_t held_ = 0;
 };
 
-/// The formats, told apart by a file's first bytes.
+/// Formats, identified by a file's first bytes.
 enum class Format { kNone, kWav, kUniversal, kMatlab5, kMatlab73 };
-/// kNone as well where the file cannot be read.
+/// Returns kNone also if the file cannot be read.
 Format format_of(const std::filesystem::path& path);
 
-/// Of a WAV file: of a kind that open_wav() refuses, such as mu-law. Throws NoInputError or DataError.
+/// True for a WAV file with samples that open_wav() refuses, such as mu-law. Throws NoInputError or DataError.
 bool has_unknown_samples(const std::filesystem::path& path);
 std::unique_ptr<Input> open_wav(const std::filesystem::path& path);
-/// Of these channels alone, where there are some: functions of another kind may stand beside those of microphones.
+/// Opens these channels only, unless empty: functions of another kind may accompany those of microphones.
 std::unique_ptr<Input> open_universal(const std::filesystem::path& path, const std::vector<int>& channels);
 std::unique_ptr<Input> open_matlab5(const std::filesystem::path& path);
 std::unique_ptr<Input> open_matlab73(const std::filesystem::path& path);
-/// Acoular's HDF5.
+/// Opens Acoular's HDF5.
 std::unique_ptr<Input> open_acoular(const std::filesystem::path& path);
 
 }  // namespace nearfield::time_data

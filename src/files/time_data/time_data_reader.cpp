@@ -26,7 +26,7 @@ std::unique_ptr<time_data::Input> open_time_data(const std::filesystem::path& pa
   return time_data::open_acoular(path);
 }
 
-/// Values of all channels that are held at a time.
+/// Limit of values of all channels held at a time.
 constexpr std::size_t kGatheredValues = std::size_t{1} << 20U;
 
 }  // namespace

@@ -13,7 +13,8 @@
 namespace nearfield::time_data {
 namespace {
 
-/// Times are written with six digits: a rate that is a whole number of Hz within their rounding is that number.
+/// Sample rate of a spacing. Times are written with six digits: a whole rate in Hz within their rounding is taken as
+/// exact.
 double rate_of(double spacing_s) {
   constexpr double kRounding = 5e-6;
   const double rate_hz = 1.0 / spacing_s;
@@ -32,7 +33,7 @@ bool is_time_response(const Function& function) {
 
 bool is_no_label(std::string_view unit) { return unit.empty() || unit == "NONE" || unit == "None" || unit == "none"; }
 
-/// Of the abscissa's unit; nothing for one that is not known as a time.
+/// Seconds per unit of the abscissa; nothing for unknown units.
 std::optional<double> seconds_per_unit(std::string_view unit) {
   if (is_no_label(unit) || unit == "s") {
     return 1.0;
@@ -46,7 +47,7 @@ std::optional<double> seconds_per_unit(std::string_view unit) {
   return std::nullopt;
 }
 
-/// By the label of the ordinate's unit, else by dataset 164 where the values are pressures.
+/// From the label of the ordinate's unit, else from dataset 164 where the values are pressures.
 std::optional<double> pascal_per_unit_of(const Function& function, std::optional<double> pascal_per_pressure) {
   const std::string& unit = function.unit;
   if (const std::optional<double> stated = pascal_per_unit_named(unit)) {
@@ -56,7 +57,7 @@ std::optional<double> pascal_per_unit_of(const Function& function, std::optional
   return function.ordinate_kind == kPressure && is_no_label(unit) ? pascal_per_pressure : std::nullopt;
 }
 
-/// Of the functions' nodes; empty where they share one, or where one has no place.
+/// Positions of the functions' nodes; empty where they share one, or where one has no position.
 std::vector<MicrophonePosition> positions_of(const std::vector<Function>& functions,
                                              const std::map<std::int64_t, MicrophonePosition>& nodes) {
   if (functions.size() > 1 && functions.front().node == functions.back().node) {
@@ -141,7 +142,7 @@ class UniversalFile : public ChannelMajorInput {
           fmt::format("\"{}\", as the first function has, or array.channels without this one", first.unit));
     }
   }
-  /// What is left out may have another unit, rate or length: a tachometer's, say.
+  /// Keeps the chosen channels: others, such as a tachometer's, may have another unit, rate or length.
   void choose(const ChannelChoice& choice) {
     std::vector<Function> chosen;
     for (const int channel : choice.channels()) {
@@ -149,7 +150,7 @@ class UniversalFile : public ChannelMajorInput {
     }
     functions_ = std::move(chosen);
   }
-  /// Ascending, where each function has a node of its own; in their order, where none has.
+  /// Sorts by node where each function has its own; else keeps their order.
   void order_by_nodes() {
     std::set<std::int64_t> nodes;
     for (const Function& function : functions_) {
@@ -203,7 +204,7 @@ class UniversalFile : public ChannelMajorInput {
   }
 
   ByteFile file_;
-  std::vector<Function> functions_;  ///< one a channel
+  std::vector<Function> functions_;  ///< one per channel
   Description description_;
   std::vector<std::byte> buffer_;
 };

@@ -35,7 +35,7 @@ class RecordScan {
       }
       read_dataset();
     }
-    for (auto& [node, place] : found_.nodes) {  // dataset 164 may stand behind them
+    for (auto& [node, place] : found_.nodes) {  // scale now: dataset 164 may follow the nodes
       place = {.x_m = place.x_m / units_per_m_, .y_m = place.y_m / units_per_m_, .z_m = place.z_m / units_per_m_};
     }
     return std::move(found_);
@@ -52,7 +52,7 @@ class RecordScan {
     }
     return std::string(*line);
   }
-  /// An integer in a field of fixed width; blank is 0.
+  /// Integer in a field of fixed width; blank is 0.
   std::int64_t integer_in(std::string_view line, std::size_t begin, std::size_t width) const {
     const std::string_view field = trimmed_view(begin < line.size() ? line.substr(begin, width) : std::string_view());
     std::int64_t value = 0;
@@ -85,7 +85,7 @@ class RecordScan {
     }
     skip_to_separator();
   }
-  /// More values than the head states are samples that would be lost.
+  /// Rejects more values than stated, whose samples would be lost.
   void end_function() {
     for (std::string line = need_line("-1, which ends a dataset"); !is_separator(line);
          line = need_line("-1, which ends a dataset")) {
@@ -100,7 +100,7 @@ class RecordScan {
     }
   }
 
-  /// Its label, the system of its place, that of its motion, a colour, x, y and z.
+  /// Reads label, coordinate systems of position and motion, colour, x, y and z.
   void read_node(const std::string& line) {
     constexpr std::size_t kWidth = 10;
     constexpr std::size_t kNumbersFrom = 4 * kWidth;
@@ -120,14 +120,14 @@ class RecordScan {
     }
   }
 
-  /// A line a node, up to the dataset's end.
+  /// One line per node, up to the dataset's end.
   void read_nodes() {
     constexpr std::size_t kMostNodes = std::size_t{1} << 20U;
     place_ = "dataset 15";
     for (std::string line = need_line("nodes"); !is_separator(line); line = need_line("nodes")) {
       try {
         read_node(line);
-      } catch (const DataError&) {  // the samples can be used all the same, where the settings say where they are of
+      } catch (const DataError&) {  // the samples are usable if the settings give the positions
         if (found_.nodes_flaw.empty()) {
           found_.nodes_flaw = fmt::format(
               "dataset 15: expected lines of a node and three coordinates behind column 40, found \"{}\"", shown(line));
@@ -139,7 +139,7 @@ class RecordScan {
     }
   }
 
-  /// Factors by which values of the file are divided to be SI.
+  /// Reads the factors by which the file's values are divided to get SI.
   void read_units() {
     place_ = "dataset 164";
     (void)need_line("the units' name");
@@ -213,7 +213,7 @@ class RecordScan {
     }
     return kind;
   }
-  /// The label in the columns 48 to 67.
+  /// Label in columns 48 to 67.
   static std::string unit_of_axis(std::string_view line) {
     constexpr std::size_t kFrom = 47;
     constexpr std::size_t kWidth = 20;
@@ -231,7 +231,7 @@ class RecordScan {
   }
 
   void skip_binary(const std::string& head, Function& function) {
-    // "58b", then the order of bytes, the form of numbers, the lines of text, the bytes behind them.
+    // "58b", then the byte order, the number format, the lines of text, the bytes that follow.
     constexpr std::size_t kFieldsFrom = 7;
     std::string_view text = std::string_view(head).substr(std::min(kFieldsFrom, head.size()));
     const double order = next_number(text, file_, place_).value_or(0.0);
@@ -253,7 +253,7 @@ class RecordScan {
     lines_.go_to(function.data.offset + bytes);
     end_line_of_binary();
   }
-  /// Some writers put a line's end behind the values, others none.
+  /// Skips the line end that some writers put after the values.
   void end_line_of_binary() {
     const std::string next = file_.text(lines_.offset(), 2);
     if (next.starts_with('\n') || next == "\r\n") {

@@ -9,17 +9,17 @@
 #include "files/time_data/line_reader.hpp"
 #include "nearfield/geometry.hpp"
 
-/// Universal files, as the SDRC's I-DEAS test and its successors write them: datasets between lines of -1, of which the
+/// Universal files, as written by SDRC's I-DEAS test and its successors: datasets between lines of -1, of which the
 /// numbers 58 (functions at nodes), 15 (nodes) and 164 (units) are read here. Not for use outside this folder.
 namespace nearfield::time_data {
 
-/// Where the values of a function are.
+/// Location of a function's values.
 struct FunctionData {
-  std::uint64_t offset = 0;  ///< of the first value
+  std::uint64_t offset = 0;  ///< offset of the first value
   bool is_binary = false;
-  bool is_reversed = false;  ///< other byte order than this machine's
+  bool is_reversed = false;  ///< byte order differs from this machine's
   bool is_double = false;
-  /// Of text: the offset of each kLinesToMark-th line.
+  /// Only for text: offset of each kLinesToMark-th line.
   std::vector<std::uint64_t> marks = {};
 };
 constexpr std::uint64_t kLinesToMark = 128;
@@ -27,7 +27,7 @@ constexpr std::uint64_t kLinesToMark = 128;
 /// Numbers on a line of text.
 constexpr std::uint64_t values_per_line(bool is_double) { return is_double ? 4 : 6; }
 
-/// The records 6 to 11 of a dataset 58.
+/// Content of records 6 to 11 of a dataset 58.
 struct Function {
   int type = 0;  ///< 1 is a time response
   std::int64_t node = 0;
@@ -44,25 +44,25 @@ struct Function {
 };
 
 struct UniversalRecords {
-  std::vector<Function> functions;  ///< in the order of the file
-  /// Pascal to one unit of pressure, by dataset 164.
+  std::vector<Function> functions;  ///< in file order
+  /// Pascal per unit of pressure, from dataset 164.
   std::optional<double> pascal_per_pressure;
-  /// Nodes of datasets 15 in the global system (0 or 1), by their labels.
+  /// Nodes of datasets 15 in the global system (0 or 1), by label.
   std::map<std::int64_t, MicrophonePosition> nodes;
-  /// The first line of a dataset 15 that cannot be read, in words; empty where all can.
+  /// Describes the first line of a dataset 15 that cannot be read; empty if all can.
   std::string nodes_flaw;
 };
 
-/// "-1" in the columns 5 and 6, between datasets.
+/// True for "-1" in columns 5 and 6, which separates datasets.
 bool is_separator(std::string_view line);
-/// A line of the file, as a message shows it: 40 characters at most, of ASCII.
+/// A line of the file for a message: 40 characters at most, of ASCII.
 std::string shown(std::string_view line);
 
-/// Goes through the whole file once, in bounded memory, without its values.
+/// Reads the whole file once, in bounded memory, without the values.
 UniversalRecords read_universal_records(const ByteFile& file);
 
-/// The next number of a line, which may stand without spaces behind the one before; nothing at its end. Sets `text` to
-/// what is behind it. Throws DataError where there is something else.
+/// Next number of a line, which may follow the previous one without spaces; nothing at the line's end. Sets `text` to
+/// the rest. Throws DataError where there is anything else.
 std::optional<double> next_number(std::string_view& text, const ByteFile& file, const std::string& place);
 
 }  // namespace nearfield::time_data

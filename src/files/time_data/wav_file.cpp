@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint16_t kPcm = 1;
 constexpr std::uint16_t kFloat = 3;
 constexpr std::uint16_t kExtensible = 0xFFFE;
-constexpr std::uint32_t kSizeElsewhere = 0xFFFFFFFF;  ///< of RF64: in the chunk ds64
+constexpr std::uint32_t kSizeElsewhere = 0xFFFFFFFF;  ///< RF64: the size is in the chunk ds64
 constexpr std::uint64_t kChunkHeadBytes = 8;
 constexpr int kBitsPerByte = 8;
 
@@ -42,7 +42,7 @@ float sample_at(const std::byte* bytes, const SampleFormat& format) {
   if (format.bits == kBitsPerByte) {  // unsigned
     return (static_cast<float>(std::to_integer<int>(bytes[0])) - 128.0F) / 128.0F;
   }
-  std::uint32_t word = 0;  // the sample's bits at the top
+  std::uint32_t word = 0;  // sample in the upper bits
   const int count = format.bits / kBitsPerByte;
   for (int i = 0; i < count; ++i) {
     word |= std::to_integer<std::uint32_t>(bytes[i]) << static_cast<unsigned>((4 - count + i) * kBitsPerByte);
@@ -50,8 +50,8 @@ float sample_at(const std::byte* bytes, const SampleFormat& format) {
   return static_cast<float>(std::ldexp(static_cast<double>(static_cast<std::int32_t>(word)), -31));
 }
 
-/// Sizes that a program writes where it cannot know, since a pipe cannot be gone back in: 0, 2^32 - 1 (ffmpeg) and
-/// what is near 2^31 (SoX, arecord).
+/// True for placeholder sizes of programs that write to a pipe and cannot seek back: 0, 2^32 - 1 (ffmpeg) and near 2^31
+/// (SoX, arecord).
 bool is_unknown_size(std::uint32_t size) {
   constexpr std::uint32_t kNearFull = 0xFFFFFF00;
   constexpr std::uint32_t kHalf = 0x80000000;
@@ -59,14 +59,14 @@ bool is_unknown_size(std::uint32_t size) {
   return size == 0 || size >= kNearFull || (size >= kNearHalf && size <= kHalf);
 }
 
-/// Where the chunks fmt and data are, and what they say.
+/// Location and content of the chunks fmt and data.
 class WavChunks {
  public:
   explicit WavChunks(const ByteFile& file) : file_(file) { find_chunks(); }
   SampleFormat format = {};
   std::uint64_t data_offset = 0;
-  std::uint64_t data_bytes = 0;  ///< that are read; all of them are there
-  std::string note;              ///< where these are not the ones that the header states
+  std::uint64_t data_bytes = 0;  ///< bytes to read; all exist
+  std::string note;              ///< set if these differ from the header
 
  private:
   void find_chunks() {
@@ -101,7 +101,7 @@ class WavChunks {
     }
     throw file_.wrong("chunks", fmt::format("no chunk data among {}", kMostChunks), "one");
   }
-  /// Decides which bytes are samples. `stated` are those that the header says.
+  /// Decides which bytes are samples. `stated` is the header's size.
   void settle_size(std::uint64_t stated, bool is_unknown) {
     constexpr std::uint64_t kWrap = std::uint64_t{1} << 32U;
     const std::uint64_t left = file_.size_bytes() - data_offset;
@@ -129,15 +129,15 @@ class WavChunks {
           "a size that reaches to the last sample");
     }
   }
-  /// True if only whole chunks stand between `offset` and the end of the file, or what programs add there: a byte that
-  /// makes the size even, zeros, and tags of players.
+  /// True if only whole chunks lie between `offset` and the end of the file, or common trailers: a padding byte, zeros,
+  /// and tags of players.
   [[nodiscard]] bool is_rest_of_chunks(std::uint64_t offset) const {
     constexpr std::size_t kLongestTag = 8;
     const std::string start = file_.text(offset, kLongestTag);
     return start.starts_with("TAG") || start.starts_with("ID3") || start == "APETAGEX" || are_zeros(offset) ||
            are_chunks(offset) || are_chunks(offset + offset % 2);
   }
-  /// From `offset` to the end of the file.
+  /// True from `offset` to the end of the file.
   [[nodiscard]] bool are_zeros(std::uint64_t offset) const {
     constexpr std::size_t kBlock = 65536;
     for (; offset < file_.size_bytes(); offset += kBlock) {
@@ -147,7 +147,7 @@ class WavChunks {
     }
     return true;
   }
-  /// Where the chunk that begins there ends, without a byte that makes its size even; nothing where none begins.
+  /// End of the chunk that begins there, without its padding byte; nothing where none begins.
   [[nodiscard]] std::optional<std::uint64_t> end_of_chunk(std::uint64_t offset) const {
     const std::uint64_t end = file_.size_bytes();
     if (offset > end || end - offset < kChunkHeadBytes) {
@@ -160,7 +160,7 @@ class WavChunks {
     const auto size = number_at<std::uint32_t>(std::as_bytes(std::span(head)).data() + 4);
     return size <= end - offset - kChunkHeadBytes ? std::optional(offset + kChunkHeadBytes + size) : std::nullopt;
   }
-  /// Up to the end of the file; some programs leave out the byte that makes the size of an odd chunk even.
+  /// True up to the end of the file; some programs omit the padding byte of an odd chunk.
   [[nodiscard]] bool are_chunks(std::uint64_t offset) const {
     while (offset + 1 < file_.size_bytes()) {
       const std::optional<std::uint64_t> end = end_of_chunk(offset);
@@ -172,7 +172,8 @@ class WavChunks {
     }
     return true;
   }
-  /// Where chunks of well-known names begin that reach to the end of the file; the file's end where none do.
+  /// Start of trailing chunks with well-known names that reach to the end of the file; the file's end if there are
+  /// none.
   [[nodiscard]] std::uint64_t first_chunk_at_end() const {
     constexpr std::uint64_t kMost = std::uint64_t{1} << 20U;
     constexpr std::array<std::string_view, 10> kNames = {"LIST", "bext", "iXML", "id3 ", "ID3 ",
@@ -204,7 +205,7 @@ class WavChunks {
               .block_bytes = number_at<std::uint16_t>(bytes.data() + 12),
               .bits = number_at<std::uint16_t>(bytes.data() + 14)};
     if (format.tag == kExtensible && size >= kExtensibleBytes) {
-      format.tag = number_at<std::uint16_t>(bytes.data() + 24);  // the first of the GUID's bytes
+      format.tag = number_at<std::uint16_t>(bytes.data() + 24);  // first bytes of the GUID
     }
   }
   const ByteFile& file_;

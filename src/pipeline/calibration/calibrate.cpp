@@ -21,13 +21,13 @@ constexpr int kRounds = 30;
 constexpr double kSmallestResponse = 0.1;
 constexpr std::size_t kFailedShare = 4;
 
-/// Of one frequency.
+/// Fit at one frequency.
 struct Fit {
   std::vector<Complex> response;  ///< [channel], h
   std::vector<Complex> factor;    ///< [frame], a
 };
 
-/// The factor that turns `expected` into `measured`, each a function of an index, where `measured` is finite.
+/// Factor that turns `expected` into `measured`, both functions of an index, where `measured` is finite.
 template <class Expected, class Measured>
 Complex least_squares(std::size_t count, const Expected& expected, const Measured& measured) {
   Complex sum = 0.0;
@@ -58,7 +58,7 @@ Fit fit_responses(const std::vector<std::vector<Complex>>& measured, const std::
           [&](std::size_t t) { return measured[t][i]; });
     }
   }
-  // What h and a can exchange: the median magnitude is 1, the mean phase 0.
+  // Fix the factor that h and a can exchange: the median magnitude is 1, the mean phase 0.
   std::vector<double> magnitudes;
   Complex direction = 0.0;
   for (const Complex h : fit.response) {
@@ -103,7 +103,7 @@ ChannelQuality quality_of(const std::vector<std::vector<Complex>>& measured, con
           .coherence = all > 0.0 && expected > 0.0 ? std::norm(cross) / (all * expected) : 0.0};
 }
 
-/// What no calibration must depend on: an earlier one, microphones that are masked.
+/// Removes settings that a calibration must not depend on: an earlier calibration, masked microphones.
 Settings bare(Settings settings) {
   settings.array.calibration_path.clear();
   settings.array.dead_channels.clear();
@@ -111,8 +111,8 @@ Settings bare(Settings settings) {
   return settings;
 }
 
-/// Appends the spectra of whole windows that do not overlap; the engine's frequencies are taken in `order`. Returns how
-/// many windows these are.
+/// Appends the spectra of whole, non-overlapping windows; the engine's frequencies are taken in `order`. Returns the
+/// number of windows.
 std::size_t append_frames(Recording& recording, Engine& engine, const std::vector<std::size_t>& order,
                           CalibrationFrames& result) {
   const EnginePlan& plan = recording.plan();
@@ -144,7 +144,7 @@ std::size_t append_frames(Recording& recording, Engine& engine, const std::vecto
   return appended;
 }
 
-/// Indices of ascending frequencies, as files have them.
+/// Indices that sort the frequencies in ascending order, as in files.
 std::vector<std::size_t> ascending(const std::vector<double>& frequencies_hz) {
   std::vector<std::size_t> order(frequencies_hz.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -157,7 +157,7 @@ bool is_same_array(const ArrayGeometry& a, const ArrayGeometry& b) {
   return a.in_channel_order() == b.in_channel_order();
 }
 
-/// As messages call them.
+/// Names of the inputs for messages.
 std::string names_of(const std::vector<std::filesystem::path>& inputs) {
   return inputs.size() == 1 ? inputs.front().string()
                             : fmt::format("{} and {} more", inputs.front().string(), inputs.size() - 1);
@@ -185,7 +185,7 @@ std::vector<Complex> known_pressure(const KnownField& field, const ArrayGeometry
           std::hypot(x_m - field.source->x_m, y_m - field.source->y_m, standoff_m + z_m - field.source->z_m);
       pressure.push_back(std::polar(1.0 / r_m, -wavenumber_rad_per_m * r_m));
     } else {
-      // From the side it comes from, the wave is ahead.
+      // The wave is ahead on the side that it comes from.
       const double ahead_m = x_m * along_x + y_m * along_y - z_m * along_z;
       pressure.push_back(std::polar(1.0, wavenumber_rad_per_m * ahead_m));
     }

@@ -13,11 +13,11 @@
 namespace nearfield {
 namespace {
 
-/// 10 dB, in power: how much louder the microphone under the calibrator is than all others.
+/// 10 dB in power: least excess of the microphone under the calibrator over all others.
 constexpr double kLouder = 10.0;
-/// 1 dB: windows of a calibrator that is put on or off do not count.
+/// 1 dB: excludes windows in which a calibrator is being put on or taken off.
 constexpr double kSteady = 1.122;
-/// The channel that is louder than all others at every frequency; none where there is no such one.
+/// Channel that is louder than all others at every frequency; none if there is no such channel.
 std::optional<std::size_t> driven(const CalibrationFrames& frames, std::size_t frame) {
   std::optional<std::size_t> found;
   for (const auto& measured : frames.measured) {
@@ -42,7 +42,7 @@ std::optional<std::size_t> driven(const CalibrationFrames& frames, std::size_t f
   return found;
 }
 
-/// [channel], the frames in which the calibrator is over it.
+/// [channel], frames in which the calibrator is over it.
 std::vector<std::vector<std::size_t>> frames_of_channels(const CalibrationFrames& frames,
                                                          const std::vector<int>& channels) {
   std::vector<std::vector<std::size_t>> of_channels(frames.measured.front().front().size());
@@ -57,11 +57,11 @@ std::vector<std::vector<std::size_t>> frames_of_channels(const CalibrationFrames
 }
 
 struct Level {
-  double magnitude = 0.0;  ///< of the phasor, Pa
+  double magnitude = 0.0;  ///< magnitude of the phasor, Pa
   ChannelQuality quality{.relative_error = std::numeric_limits<double>::infinity(), .coherence = 0.0};
 };
 
-/// Of one channel in some frames of measured [frame][channel]; quality() rates it.
+/// Level of one channel in some frames of measured [frame][channel]; quality() rates it.
 Level level_of(const std::vector<std::vector<std::complex<double>>>& measured, const std::vector<std::size_t>& frames,
                std::size_t channel) {
   std::vector<double> magnitudes;
@@ -88,9 +88,9 @@ Level level_of(const std::vector<std::vector<std::complex<double>>>& measured, c
   }
   const double mean = sum / count;
   const double variance = std::max(0.0, squares / count - mean * mean) * count / (count - 1.0);
-  // Windows that were left out lower the coherence as much as those that scatter.
+  // Windows left out lower the coherence as much as scattered ones.
   const double steady = count / finite;
-  return {.magnitude = median(magnitudes),  // windows that begin before it stands or end after it has left count less
+  return {.magnitude = median(magnitudes),  // robust to windows in which it is put on or taken off
           .quality = {.relative_error = std::sqrt(variance / count) / mean,
                       .coherence = steady > 0.5 ? mean * mean / (squares / count) : steady}};
 }
@@ -139,7 +139,7 @@ CalibrationResult measured_gains(const CalibrationFrames& frames, const Calibrat
   return result;
 }
 
-/// The earlier calibration with the levels that were found: one scale a microphone, the geometric mean over the
+/// Scales the earlier calibration to the measured levels: one scale per microphone, the geometric mean over the
 /// calibrator's frequencies.
 void scale_start(CalibrationResult& found, const CalibrationFrames& frames, const Calibrator& calibrator) {
   ArraySettings array = frames.plan.settings.array;

@@ -16,7 +16,7 @@
 namespace nearfield {
 namespace {
 
-constexpr std::size_t kMostCrossSpectra = 1000;  // of a front end
+constexpr std::size_t kMostCrossSpectra = 1000;  // for a front end
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 
 std::vector<double> cross_spectra_bins(const Band& band, const EnginePlan& plan) {
@@ -53,7 +53,8 @@ void require_memory_for(std::size_t frequencies, std::size_t channels, double mo
   }
 }
 
-/// Applies gains and masks to a window's spectra, and notes which microphones had a value. `order` is the frequencies'.
+/// Applies gains and masks to a window's spectra, and notes which microphones had a value. `order` is the order of the
+/// frequencies.
 class Corrections {
  public:
   Corrections(const ArrayPlan& plan, std::vector<std::size_t> order)
@@ -75,7 +76,7 @@ class Corrections {
         const std::size_t from = order_[f] * channels_ + i;
         const std::complex<float> value = gains_.empty() ? spectra[from] : gains_[from] * spectra[from];
         const bool is_good = !is_masked_[i] && is_finite(value);
-        // Without a gain a microphone is silent there; without a value it has no part in this window.
+        // Without a gain a microphone is silent there; without a value it is left out of this window.
         const bool is_silent = is_masked_[i] || (!gains_.empty() && !is_finite(gains_[from]));
         corrected[f * channels_ + i] = is_silent ? 0.0F : value;
         has_values_[i] = has_values_[i] || is_good;
@@ -88,7 +89,7 @@ class Corrections {
   [[nodiscard]] std::vector<int> silent() const {
     return where([&](std::size_t i) { return !has_values_[i]; });
   }
-  /// Microphones without one in some windows alone.
+  /// Microphones that lack a value in some windows only.
   [[nodiscard]] std::vector<int> incomplete() const {
     return where([&](std::size_t i) { return has_values_[i] && lacks_values_[i]; });
   }
@@ -107,8 +108,8 @@ class Corrections {
   std::size_t channels_;
   std::vector<std::size_t> order_;
   std::vector<std::complex<float>> gains_;  ///< [frequency][channel], the engine's order; empty: none
-  std::vector<bool> has_values_;            ///< in some window
-  std::vector<bool> lacks_values_;          ///< likewise
+  std::vector<bool> has_values_;            ///< in any window
+  std::vector<bool> lacks_values_;          ///< in any window
   std::vector<bool> is_masked_;
 };
 
@@ -128,7 +129,7 @@ double CrossSpectraSums::bytes(std::size_t frequencies, std::size_t channels) {
   return static_cast<double>(frequencies) * (m * (m + 1) / 2 + kBlock * m) * 2 * sizeof(double);
 }
 
-/// Of the snapshot that was added last.
+/// Leaves channels out of the snapshot that was added last.
 void CrossSpectraSums::leave_out(const std::vector<bool>& is_absent) {
   std::size_t at = 0;
   for (std::size_t m = 0; m < channels_; ++m) {
@@ -208,7 +209,7 @@ std::vector<std::complex<float>> CrossSpectraSums::matrix(std::size_t frequency)
 CrossSpectraResult write_cross_spectra_of(const CrossSpectraOptions& options, const std::filesystem::path& output) {
   Settings settings = options.settings;
   settings.processors.clear();
-  settings.holography.imager = ImagerKind::kNone;  // nothing is imaged: any microphones will do
+  settings.holography.imager = ImagerKind::kNone;  // no imaging: accept any array
   const std::unique_ptr<Recording> recording = open_recording(options.input, settings);
   EnginePlan plan = recording->plan();
   plan.has_processor = false;

@@ -18,12 +18,12 @@
 namespace nearfield {
 namespace {
 
-/// Short, so that little of a recording is enough: 5.5 ms of bits, bins 183 Hz apart.
+/// Short, so that a short recording suffices: 5.5 ms of bits, bins 183 Hz apart.
 constexpr int kWindowSamples = 256;
-/// Of short recordings windows overlap by half: Hann windows then have a sixth of their power in common.
+/// In short recordings windows overlap by half: Hann windows then share a sixth of their power.
 constexpr int kLeastHopSamples = kWindowSamples / 2;
 constexpr std::uint64_t kMostWindows = 32;
-/// As many as make a microphone bad: few, as nothing is masked by what is found here.
+/// Decisions that make a microphone bad: few, because findings here mask nothing.
 constexpr int kDecisionsToEnter = 2;
 constexpr std::uint64_t kFewestWindows = kDecisionsToEnter * health::Monitor::kStep;
 constexpr std::uint64_t kBlockBits = 512;
@@ -33,7 +33,7 @@ constexpr int kLowestBin = 2;
 constexpr int kMostBins = 100;
 /// Share of the array's Nyquist wavenumber up to which neighbours predict each other.
 constexpr double kWavenumberShare = 0.7;
-/// Bins of one Hann window's main lobe carry the same information.
+/// Spacing of the bins: those within one Hann window's main lobe carry the same information.
 constexpr std::size_t kBinsApart = 3;
 /// Frequencies this far below the loudest one are not used: 40 dB.
 constexpr double kLeastPower = 1e-4;
@@ -47,7 +47,7 @@ struct Listening {
   int hop_samples = kLeastHopSamples;
 };
 
-/// The frequencies that the user gave, of bands the middle; empty where none were given.
+/// Frequencies that the user gave, for bands the middle; empty where none were given.
 std::vector<double> given_frequencies_hz(const Settings& settings) {
   const FrontEndSettings& front_end = settings.front_end;
   if (!front_end.bands_hz.empty()) {
@@ -60,8 +60,8 @@ std::vector<double> given_frequencies_hz(const Settings& settings) {
   return are_given ? front_end.frequencies_hz : std::vector<double>();
 }
 
-/// Settings for the monitor's windows. Nothing is imaged, so that settings of planes, points and predictors must not
-/// prevent the file from being opened.
+/// Settings for the monitor's windows. Nothing is imaged, so that settings of planes, points and predictors cannot
+/// prevent opening the file.
 Settings settings_to(const Listening& listening, Settings settings) {
   settings.array.health.enabled = true;
   settings.device.batch = 1;
@@ -94,7 +94,7 @@ std::vector<double> bins_hz(const EnginePlan& plan) {
   return frequencies_hz;
 }
 
-/// The run's window, or the longest half, quarter and so on of it of which the input has enough.
+/// The run's window, or its largest half, quarter and so on that fits the input often enough.
 int window_of_run(const Settings& settings, const Recording& recording) {
   const bool is_bits = recording.plan().input == InputForm::kBits;
   const int decimation = is_bits ? settings.front_end.decimation : kBitsPerWord;
@@ -106,8 +106,7 @@ int window_of_run(const Settings& settings, const Recording& recording) {
   return window;
 }
 
-/// Those of the frequencies at which the array's calibration is defined; where none is, the calibration's own that the
-/// array resolves.
+/// Frequencies at which the array's calibration is defined; if none, the calibration's own that the array resolves.
 std::vector<double> calibrated_hz(std::vector<double> frequencies_hz, const EnginePlan& plan, double most_hz) {
   const std::string& path = plan.settings.array.calibration_path;
   if (path.empty() || plan.files == nullptr) {
@@ -151,11 +150,10 @@ std::unique_ptr<Recording> open_to_listen(const std::filesystem::path& path, con
   return open_recording(path, settings_to(listening, settings));
 }
 
-/// The microphones in use without those found `bad` that are masked, with the information that the others take with
-/// them at these frequencies.
+/// Microphones in use, less the masked ones and those found `bad`, with the information lost at these frequencies.
 MicrophoneUse use_at(const Engine& engine, const std::vector<double>& frequencies_hz, const std::vector<int>& bad) {
   MicrophoneUse use = microphone_use(engine);
-  use.masked.insert(use.masked.end(), bad.begin(), bad.end());  // the monitor leaves out those that the settings mask
+  use.masked.insert(use.masked.end(), bad.begin(), bad.end());  // the monitor omits microphones that the settings mask
   std::sort(use.masked.begin(), use.masked.end());
   use.fewest_used = use.most_used = use.microphones - static_cast<std::uint32_t>(use.masked.size());
   ArrayPlan plan = engine.array_plan();
@@ -166,10 +164,10 @@ MicrophoneUse use_at(const Engine& engine, const std::vector<double>& frequencie
   return use;
 }
 
-/// What was taken from one window.
+/// Data taken from one window.
 struct Window {
   Spectra spectra;
-  health::BitStatistics bits;  ///< none: bit_times is 0
+  health::BitStatistics bits;  ///< bit_times is 0 if there are none
 };
 
 class Listener {
@@ -261,7 +259,7 @@ std::vector<std::size_t> loudest(const std::vector<double>& powers, std::size_t 
   return chosen;
 }
 
-/// Those of the chosen frequencies, of values [frequency][channel].
+/// Selects the chosen frequencies of values [frequency][channel].
 Spectra part_of(const Spectra& values, const std::vector<std::size_t>& chosen, std::size_t channels) {
   Spectra part;
   for (const std::size_t f : chosen) {

@@ -26,7 +26,7 @@ double length_of(const std::vector<Complex>& values) {
   return std::sqrt(power);
 }
 
-/// v^H x of each snapshot x; a step of the iteration is the sum of x conj(v^H x).
+/// v^H x of each snapshot x; an iteration step sums x conj(v^H x).
 std::vector<Complex> components_of(std::span<const std::vector<Complex>> snapshots, const std::vector<Complex>& v) {
   std::vector<Complex> components;
   for (const std::vector<Complex>& snapshot : snapshots) {
@@ -39,7 +39,7 @@ std::vector<Complex> components_of(std::span<const std::vector<Complex>> snapsho
   return components;
 }
 
-/// One step of the power iteration; the length of what it gives, an estimate of the largest eigenvalue.
+/// One step of the power iteration; returns the length of the new vector, an estimate of the largest eigenvalue.
 double iterate(std::span<const std::vector<Complex>> snapshots, std::vector<Complex>& v) {
   const std::vector<Complex> components = components_of(snapshots, v);
   std::fill(v.begin(), v.end(), Complex(0.0));
@@ -59,7 +59,7 @@ double distance_m(const std::array<double, 3>& place, double x_m, double y_m, do
   return std::hypot(place[0] - x_m, place[1] - y_m, place[2] - z_m);
 }
 
-/// The places in the order in which they first come, with their recordings.
+/// A place and its recordings, in the order of first occurrence.
 struct PlaceOfSource {
   std::array<double, 3> position_m{};
   std::vector<std::filesystem::path> inputs;
@@ -95,7 +95,7 @@ void require_same(const Templates& templates, const CalibrationFrames& frames, c
   }
 }
 
-/// Adds the template of one place at a frequency. Where the reference microphone was silent it is left out.
+/// Adds the template of one place at a frequency; omits it where the reference microphone was silent.
 void add_template(Templates& templates, const std::array<double, 3>& place_m, const PrincipalField& found) {
   const ArrayGeometry& geometry = templates.measurement.geometry;
   const int reference = templates.reference_channel.value();
@@ -113,7 +113,8 @@ void add_template(Templates& templates, const std::array<double, 3>& place_m, co
   }
 }
 
-/// Of one place's recordings, at each frequency. The beamformer's pressures have their calibration, and so must these.
+/// Adds the fields of one place's recordings, per frequency. They need the calibration because the beamformer's
+/// pressures have it.
 void add_fields(const Settings& settings, const CalibrationFrames& frames, std::vector<PrincipalField>& fields) {
   ArraySettings array = settings.array;
   array.geometry = frames.plan.settings.array.geometry;
@@ -131,7 +132,7 @@ void add_fields(const Settings& settings, const CalibrationFrames& frames, std::
   }
 }
 
-/// principal_field() of whole snapshots.
+/// principal_field() for snapshots without gaps.
 PrincipalField principal_field_of_whole(std::span<const std::vector<Complex>> snapshots) {
   constexpr int kMostIterations = 500;
   constexpr double kConverged = 1e-12;
@@ -173,10 +174,10 @@ PrincipalField principal_field_of_whole(std::span<const std::vector<Complex>> sn
   return result;
 }
 
-/// Predicts the missing values of each snapshot by the field, and finds the field again, until it no longer changes:
+/// Predicts the missing values of each snapshot from the field, and recomputes the field, until it no longer changes:
 /// expectation maximisation. A microphone with too few values is silent.
 void fill_gaps(std::vector<std::vector<Complex>>& snapshots, const std::vector<std::vector<Complex>>& given) {
-  constexpr int kRounds = 40;  // a gap's error falls by its share of the windows in each: to 1e-12 at a half
+  constexpr int kRounds = 40;  // per round an error falls by the share of missing windows: to 1e-12 at a half
   std::vector<std::size_t> finite(given.front().size(), 0);
   for (const std::vector<Complex>& snapshot : given) {
     for (std::size_t m = 0; m < snapshot.size(); ++m) {
@@ -276,7 +277,7 @@ std::vector<std::string> doubts_about(const Templates& templates) {
   const auto columns = static_cast<std::size_t>(templates.measurement.geometry.columns);
   for (std::size_t f = 0; f < templates.frequencies_hz.size(); ++f) {
     const double frequency_hz = templates.frequencies_hz[f];
-    std::map<std::size_t, double> microphones;  // least coherence
+    std::map<std::size_t, double> microphones;  // lowest coherence per microphone
     for (std::size_t i = 0; i < templates.count(); ++i) {
       const std::size_t at = f * templates.count() + i;
       const auto of_template = static_cast<double>(templates.coherence[at]);

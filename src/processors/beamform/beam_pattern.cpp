@@ -25,7 +25,7 @@ constexpr double kCircleDegrees = 360.0;
 
 double in_decibels(double power) { return 10.0 * std::log10(power); }
 
-/// Delay and sum of single frequencies, whatever else the processor makes of it.
+/// Settings for delay and sum at single frequencies, whatever the processor makes from it.
 BeamformSettings settings_of_pattern(const BeamformSettings& own) {
   BeamformSettings settings = own;
   settings.method = Method::kDas;
@@ -36,13 +36,13 @@ BeamformSettings settings_of_pattern(const BeamformSettings& own) {
   return settings;
 }
 
-/// Where the grid's pixels lie, as an array of its axes.
+/// Pixels of the grid as an array over its axes.
 class PixelOrder {
  public:
   PixelOrder(const std::vector<Axis>& axes, bool is_full_circle) : axes_(&axes), is_full_circle_(is_full_circle) {}
   [[nodiscard]] std::size_t axes() const { return axes_->size(); }
   [[nodiscard]] std::size_t size(std::size_t axis) const { return (*axes_)[axis].size(); }
-  /// Pixels from one entry of an axis to the next.
+  /// Distance in pixels between neighbouring entries of an axis.
   [[nodiscard]] std::size_t step(std::size_t axis) const {
     std::size_t step = 1;
     for (std::size_t i = axis + 1; i < axes(); ++i) {
@@ -53,12 +53,12 @@ class PixelOrder {
   [[nodiscard]] std::size_t index(std::size_t pixel, std::size_t axis) const { return pixel / step(axis) % size(axis); }
   /// Points of a file have no order.
   [[nodiscard]] bool has_order(std::size_t axis) const { return (*axes_)[axis].components == 1; }
-  /// Planes may stand in any order; where they rise, neighbouring entries are neighbours in space.
+  /// True if the entries ascend, so that neighbouring entries are neighbours in space; planes may be in any order.
   [[nodiscard]] bool rises(std::size_t axis) const {
     const std::vector<double>& values = (*axes_)[axis].values;
     return has_order(axis) && std::is_sorted(values.begin(), values.end());
   }
-  /// Whether its last entry lies before its first one.
+  /// True if the axis wraps around: its last entry is next to its first.
   [[nodiscard]] bool is_round(std::size_t axis) const {
     return is_full_circle_ && (*axes_)[axis].name == "azimuth" && size(axis) > 2;
   }
@@ -79,7 +79,7 @@ class PixelOrder {
     }
     return all;
   }
-  /// Calls `visit` with each pixel that differs by at most one along each axis.
+  /// Calls `visit` for each pixel that differs by at most one along each axis.
   template <typename Visit>
   void for_each_neighbour(std::size_t pixel, const Visit& visit) const {
     visit_from(pixel, 0, pixel, visit);
@@ -108,7 +108,7 @@ class PixelOrder {
   bool is_full_circle_;
 };
 
-/// |h^H p|^2, its diagonal removed where the settings ask for that, at each pixel.
+/// |h^H p|^2 at each pixel, with its diagonal removed if the settings ask for that.
 std::vector<double> powers_of(const BeamformPlan& plan, const reference::Array& array,
                               const std::vector<std::size_t>& channels, const std::vector<Complex>& pressures,
                               const std::function<void(double share)>& progress) {
@@ -127,7 +127,7 @@ std::vector<double> powers_of(const BeamformPlan& plan, const reference::Array& 
   return powers;
 }
 
-/// What the source makes at these microphones, but for a factor.
+/// Field of the source at these microphones, up to a factor.
 std::vector<Complex> field_of(const BeamformPlan& plan, const std::vector<std::size_t>& channels,
                               const PatternSource& source) {
   const double k = 2.0 * std::numbers::pi * plan.waves_per_m(0);
@@ -155,12 +155,12 @@ std::vector<Complex> field_of(const BeamformPlan& plan, const std::vector<std::s
   return field;
 }
 
-/// From the largest value to where the power is half of it, on the line through neighbours there; NaN where the pixels
-/// end before. `direction` is 1 or -1.
+/// Position of half the largest power on the line of neighbours from the peak; NaN if the pixels end before.
+/// `direction` is 1 or -1.
 double half_power_place(const std::vector<double>& powers, const PixelOrder& order, std::size_t peak, std::size_t axis,
                         int direction) {
   std::size_t pixel = peak;
-  double place = order.place(peak, axis);  // goes on beyond a full circle's end
+  double place = order.place(peak, axis);  // continues beyond a full circle's end
   for (std::size_t steps = 1; steps < order.size(axis); ++steps) {
     const std::size_t at = order.index(pixel, axis);
     const bool is_end = direction < 0 ? at == 0 : at + 1 == order.size(axis);
@@ -185,7 +185,7 @@ double half_power_place(const std::vector<double>& powers, const PixelOrder& ord
   return kNoFigure;
 }
 
-/// Pixels of at least half the largest power that hang together with its pixel.
+/// Connected pixels around the peak with at least half the largest power.
 std::vector<bool> main_lobe(const std::vector<double>& powers, const PixelOrder& order, std::size_t peak) {
   std::vector<bool> is_inside(powers.size());
   std::vector<std::size_t> border = {peak};
@@ -203,7 +203,7 @@ std::vector<bool> main_lobe(const std::vector<double>& powers, const PixelOrder&
   return is_inside;
 }
 
-/// The largest pixel outside the main lobe that no neighbour exceeds; nothing where there is none.
+/// Largest local maximum outside the main lobe; nothing if there is none.
 std::optional<std::size_t> side_lobe_of(const std::vector<double>& powers, const PixelOrder& order, std::size_t peak) {
   const std::vector<bool> is_main = main_lobe(powers, order, peak);
   std::optional<std::size_t> largest;
@@ -219,8 +219,8 @@ std::optional<std::size_t> side_lobe_of(const std::vector<double>& powers, const
   return largest;
 }
 
-/// What the beam at a pixel makes of its own source over what it makes of noise, both over a single microphone's:
-/// noise that each microphone has for itself, and noise from all directions alike, whose coherence is sin(kd)/(kd).
+/// Adds the beam's gains at a pixel: its source over noise, relative to a single microphone, for independent noise of
+/// the microphones and for isotropic noise, with coherence sin(kd)/(kd).
 void add_gains(const BeamformPlan& plan, const std::vector<std::size_t>& channels, const std::vector<Complex>& steering,
                PatternFigures& figures) {
   const std::vector<Complex> h = reference::weights_of(plan, channels, steering);
@@ -257,7 +257,7 @@ PatternFigures figures_of(const BeamformPlan& plan, const std::vector<double>& p
   return figures;
 }
 
-/// A figure of the header, with its value.
+/// Adds a figure of the header, with its value.
 void add_figure(BeamPattern& result, const std::string& name, const std::string& quantity, const std::string& unit,
                 double value) {
   result.header.products.push_back({.name = name,

@@ -92,7 +92,7 @@ class Beamform : public Processor {
 
  private:
   [[nodiscard]] std::size_t batch() const { return static_cast<std::size_t>(plan_.batch); }
-  /// Of a window as they are published.
+  /// Number of values of a window as published.
   [[nodiscard]] std::size_t map_values() const { return plan_.frequencies() * plan_.map_pixels(); }
   void allocate_maps() {
     maps_ = device_.allocate<std::complex<float>>(batch() * values_, das::kStage);
@@ -153,20 +153,20 @@ class Beamform : public Processor {
   ocl::Device device_;
   BeamformPlan plan_;
   ResultHeader header_;
-  std::size_t values_;  ///< of a map: frequencies times pixels
+  std::size_t values_;  ///< values of a map: frequencies times pixels
   das::Maps das_;
   StampedLosses<LossesOfAverage> losses_;
-  // Without an average:
+  // Used without an average:
   ocl::Buffer<std::complex<float>> maps_;
-  ocl::HostBuffer<std::complex<float>> maps_on_host_;  ///< [window][frequency][pixel]; of the largest plane with focus
+  ocl::HostBuffer<std::complex<float>> maps_on_host_;  ///< [window][frequency][pixel]; with focus, per published pixel
   std::optional<das::LargestPlane<std::complex<float>>> largest_;
   ocl::HostBuffer<float> focus_on_host_;  ///< likewise
   std::optional<das::SectorPowers<std::complex<float>>> sectors_;
   ocl::HostBuffer<float> sectors_on_host_;  ///< [window][frequency][plane][sector]
-  // With one:
+  // Used with an average:
   ocl::Kernel average_;
   ocl::Arguments<2> step_arguments_;
-  ocl::Buffer<float> powers_;  ///< of one window, [frequency][pixel]
+  ocl::Buffer<float> powers_;  ///< for one window, [frequency][pixel]
   ocl::Buffer<das::Two> sums_;
   ocl::Buffer<float> published_;
   std::optional<das::Publisher> publisher_;

@@ -14,10 +14,10 @@ namespace {
 
 using far_field::Position;
 
-/// What is computed of a pixel.
+/// Results at a pixel.
 struct Value {
   Complex beam;        ///< h^H P, Pa
-  double power = 0.0;  ///< of one snapshot, its diagonal removed where that is asked for, Pa^2
+  double power = 0.0;  ///< for one snapshot, with its diagonal removed if set, Pa^2
 };
 
 class Beamform : public Processor {
@@ -135,12 +135,12 @@ class Beamform : public Processor {
   Array array_;
   std::vector<Complex> steering_;    ///< a_m, [index of array_.used()]
   std::vector<Complex> weights_of_;  ///< h_m, [index of array_.used()]
-  std::vector<double> sums_;         ///< of an average, [frequency][pixel]
+  std::vector<double> sums_;         ///< for an average, [frequency][pixel]
   std::vector<double> weights_;      ///< likewise
   std::vector<float> published_;     ///< likewise
   StampedLosses<LossesOfAverage> losses_;
-  Published<float> of_powers_;                   ///< of an average
-  Published<std::complex<float>> of_pressures_;  ///< without one
+  Published<float> of_powers_;                   ///< used with an average
+  Published<std::complex<float>> of_pressures_;  ///< used without one
   std::vector<std::span<const std::byte>> products_;
 };
 

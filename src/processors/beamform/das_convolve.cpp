@@ -17,11 +17,11 @@ using ComplexF = std::complex<float>;
 /// Building 128 MiB of transforms takes some seconds.
 constexpr double kMostTransferBytes = 134217728.0;
 
-/// How das_columns.cl and das_rows.cl are cut for a device. A vector is `lanes` neighbouring lines.
+/// Cut of das_columns.cl and das_rows.cl for a device. A vector has `lanes` neighbouring lines.
 struct ConvolveCut {
   int lanes = 8;
-  int column_group = 1;  ///< items
-  int column_tile = 1;   ///< vectors a group
+  int column_group = 1;  ///< items per group
+  int column_tile = 1;   ///< vectors per group
   int row_group = 1;
   int row_tile = 1;
   bool local_samples = false;
@@ -31,7 +31,7 @@ std::size_t size_of(int value) { return static_cast<std::size_t>(value); }
 
 int multiple(int value, int step) { return (value + step - 1) / step * step; }
 
-/// What the plan's kernels are made for.
+/// Sizes for which the plan's kernels are made.
 struct Sizes {
   Sizes(const BeamformPlan& plan, const Lattice& of_plan)
       : lattice(of_plan),
@@ -40,7 +40,7 @@ struct Sizes {
         planes(static_cast<int>(plan.grid.axes[0].values.size())),
         frequencies(static_cast<int>(plan.frequencies())),
         fields(plan.settings.removes_diagonal() ? 2 : 1) {}
-  /// Transfer functions of a plane: of each frequency, and of the diagonals.
+  /// Number of transfer functions of a plane: one per frequency, and one for the diagonals.
   [[nodiscard]] int transfers() const { return frequencies + fields - 1; }
 
   Lattice lattice;
@@ -51,7 +51,7 @@ struct Sizes {
   int fields;
 };
 
-/// Points of a line in local memory.
+/// Number of points that a line occupies in local memory.
 int places(const ShortDft& transform, int lanes) { return transform.length() + (lanes == 1 ? transform.outer() : 0); }
 
 std::size_t column_bytes(const Sizes& sizes, const ConvolveCut& cut) {
@@ -103,7 +103,7 @@ class HostTransform {
         roots_(roots_of(length_)),
         line_(size_of(length_)),
         halfway_(size_of(length_)) {}
-  /// In place, of values `step` apart.
+  /// Transforms in place, with values `step` apart.
   void apply(Complex* values, int step) {
     for (int n = 0; n < length_; ++n) {
       line_[size_of(n)] = values[size_of(n) * size_of(step)];
@@ -166,7 +166,7 @@ class TransferMaker {
   }
 
  private:
-  /// h, transformed.
+  /// Transform of h.
   std::vector<Complex> spectrum_of(int plane, int transfer) {
     const int columns = sizes_.x.length();
     std::vector<Complex> values(size_of(columns) * size_of(sizes_.y.length()));
@@ -203,7 +203,7 @@ class TransferMaker {
   HostTransform along_y_;
 };
 
-/// Of the microphones' columns, [column][stride].
+/// Phase ramps of the microphones' columns, [column][stride].
 std::vector<ComplexF> ramps_of(const Sizes& sizes, int stride) {
   const std::vector<Complex> roots = roots_of(sizes.x.length());
   const LatticeAxis& x = sizes.lattice.x;
@@ -266,7 +266,7 @@ class Convolve : public Path {
     ocl::Defines defines = shared_defines(plan, device.info());
     defines.merge(dft_defines(transform));
     defines["LANES"] = std::to_string(lanes);
-    // Of padded_lines.cl, whose extension is not used.
+    // Used by padded_lines.cl, without its extension.
     defines["LENGTH"] = std::to_string(transform.length());
     defines["BEFORE"] = "0";
     defines["TAPS"] = "1";
@@ -297,8 +297,8 @@ class Convolve : public Path {
     defines["GROUP"] = std::to_string(cut.row_group);
     return defines;
   }
-  int stride_;      ///< of kx
-  int row_stride_;  ///< of rows of pixels
+  int stride_;      ///< along kx
+  int row_stride_;  ///< along rows of pixels
   ocl::Buffer<ComplexF> ramps_;
   ocl::Buffer<ComplexF> roots_x_;
   ocl::Buffer<ComplexF> roots_y_;
@@ -307,7 +307,7 @@ class Convolve : public Path {
   ocl::Kernel columns_;
   ocl::Kernel rows_;
   ocl::Arguments<1> first_window_;
-  ocl::Launch columns_launch_;  ///< of one window, as the next
+  ocl::Launch columns_launch_;  ///< for one window; same for the next
   ocl::Launch rows_launch_;
   std::string description_;
 };

@@ -11,17 +11,17 @@ constexpr std::size_t kMostFrequenciesOfItem = 8;
 constexpr std::size_t kGpuGroup = 64;
 constexpr std::size_t kMicrophoneTile = 32;
 
-/// How the sums are cut for a device.
+/// Cut of the sums for a device.
 struct DirectCut {
-  std::size_t group = 1;            ///< items
-  std::size_t frequency_tiles = 1;  ///< a tile's frequencies are those of an item
-  std::size_t part = 1;             ///< microphones of a part
+  std::size_t group = 1;            ///< items per group
+  std::size_t frequency_tiles = 1;  ///< a tile has the frequencies of one item
+  std::size_t part = 1;             ///< microphones per part
   std::size_t parts = 1;
 };
 
-/// Microphones are summed in parts where pixels alone do not fill the device.
+/// Splits the microphones into parts if pixels alone do not fill the device.
 DirectCut cut_for(const ocl::DeviceInfo& device, const BeamformPlan& plan) {
-  // Groups of a compute unit: 16 warps on GPUs, on processors as many as even the cores' shares out.
+  // Groups per compute unit: 16 warps on GPUs; on CPUs enough to balance the cores' loads.
   constexpr std::size_t kGroupsOfGpu = 8;
   constexpr std::size_t kGroupsOfCore = 8;
   constexpr std::size_t kFewestOfPart = 64;

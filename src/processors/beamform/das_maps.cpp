@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kMapsGroup = 64;
 
-/// The metres that a way's sums lack in r - r_0, in two parts, [high, low][pixel_stride()]; one value where they lack
-/// none, or where phases do not count.
+/// Metres that a path's sums lack in r - r_0, in two parts, [high, low][pixel_stride()]; one value if they lack none,
+/// or if phases do not matter.
 std::vector<float> offsets_of(const BeamformPlan& plan, bool counts_from_pixels) {
   const double reference_m = plan.settings.steering.reference_m;
   if (plan.is_plane_wave || plan.is_measured() || plan.has_powers() || (reference_m == 0.0 && !counts_from_pixels)) {

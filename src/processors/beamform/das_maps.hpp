@@ -3,31 +3,31 @@
 
 namespace nearfield::das {
 
-/// From the spectra of windows to their maps by delay and sum: microphones are weighed, one of the ways makes sums,
-/// and maps are made of these.
+/// Computes maps by delay and sum from the spectra of windows: weights the microphones, lets a Path make sums, and
+/// converts these to maps.
 class Maps {
  public:
-  /// Maps are written to lines of `stride` values a frequency: the plan's pixels, or pixel_stride().
+  /// A map is written with `stride` values per frequency: the plan's pixels, or pixel_stride().
   Maps(const ocl::Device& device, const BeamformPlan& plan, std::size_t stride);
-  /// Where maps go: [map][frequency][stride]; powers of an average, else complex pressures.
+  /// Sets the output: [map][frequency][stride]; powers for an average, else complex pressures.
   template <class Value>
   void write_to(const ocl::Buffer<Value>& maps) {
     finish_.set("map", maps);
   }
-  /// Weighs the microphones of `windows` windows, and enqueues the transfer of their status to the host.
+  /// Weights the microphones of `windows` windows, and enqueues the transfer of their status to the host.
   void enqueue_microphones(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows);
-  /// The maps of at most windows_at_once() windows of these, of which the first becomes map number `to`.
+  /// Enqueues the maps of up to windows_at_once() of these windows; the first becomes map number `to`.
   void enqueue_maps(std::size_t first_window, std::size_t windows, std::size_t to);
-  /// As a processor's: computes the norms of the new mask, and waits for the device.
+  /// See Processor::use(): computes the norms of the new mask, and waits for the device.
   void use(const MicrophoneMask& mask);
 
   [[nodiscard]] const ocl::Program& program() const { return program_; }
   [[nodiscard]] const Input& input() const { return input_; }
   [[nodiscard]] const ocl::Buffer<float>& weights() const { return input_.weights; }  ///< [window][channel], g
-  [[nodiscard]] const ocl::Buffer<float>& norms() const { return norms_; }  ///< as in kernels/processors/beamform.cl
-  /// [channel], 0 of those that are masked.
+  [[nodiscard]] const ocl::Buffer<float>& norms() const { return norms_; }  ///< layout: kernels/processors/beamform.cl
+  /// [channel]; 0 for masked microphones.
   [[nodiscard]] const ocl::Buffer<float>& shading_on_device() const { return shading_; }
-  /// The weights of the microphones that are not masked.
+  /// Weights of the microphones that are not masked.
   [[nodiscard]] std::span<const float> shading() const { return shading_on_host_; }
   [[nodiscard]] std::span<const std::uint32_t> host_status() const { return status_on_host_.values(); }
   [[nodiscard]] std::string description() const;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kMeasuredGroup = 64;
 
-/// A product of the matrix of templates and the pressures of a window, for each frequency.
+/// Multiplies the matrix of templates by the pressures of a window, for each frequency.
 class Measured : public Path {
  public:
   Measured(const ocl::Device& device, const BeamformPlan& plan, const Input& input)

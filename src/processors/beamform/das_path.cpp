@@ -13,7 +13,7 @@ namespace {
 using far_field::literal;
 using far_field::Position;
 
-/// Pixels past the last one are the last one again.
+/// Padding repeats the last pixel.
 constexpr std::size_t kPixelGroup = 64;
 constexpr int kPixelLanes = 8;
 
@@ -40,7 +40,7 @@ std::vector<Two> wave_table(const BeamformPlan& plan) {
   return table;
 }
 
-/// Whether the convolution needs fewer operations than the direct sum: not of a few pixels.
+/// True if the convolution needs fewer operations than the direct sum, which is not so for few pixels.
 bool is_cheaper_convolved(const BeamformPlan& plan) {
   const WorkSizes sizes(plan.settings, plan.channels(), plan.frequencies(), 1.0);
   const std::optional<Lattice> lattice = lattice_of(plan.settings.grid, plan.array.geometry);

@@ -13,12 +13,12 @@ constexpr std::size_t kChunkOfGpu = 32;
 constexpr std::size_t kGroupOfGpu = 64;
 constexpr std::size_t kTileOfGpu = 8;
 
-/// How the products are cut for a device.
+/// Cut of the products for a device.
 struct SeparableCut {
   std::size_t lanes = 1;
-  std::size_t group = 1;  ///< items
-  std::size_t tile = 1;   ///< vectors of azimuths a group
-  std::size_t chunk = 1;  ///< elevations a group
+  std::size_t group = 1;  ///< items per group
+  std::size_t tile = 1;   ///< vectors of azimuths per group
+  std::size_t chunk = 1;  ///< elevations per group
 };
 
 SeparableCut separable_cut(const ocl::DeviceInfo& device, const BeamformPlan& plan) {
@@ -33,7 +33,7 @@ std::size_t local_bytes(const SeparableCut& cut, const BeamformPlan& plan) {
   return static_cast<std::size_t>(plan.array.geometry.rows) * (2 * cut.tile * cut.lanes + 1) * sizeof(float);
 }
 
-/// Of each angle of an axis its sine, which is the direction's component.
+/// Sine of each angle of an axis, which is the direction's component.
 std::vector<double> components(const Axis& axis) {
   std::vector<double> values;
   for (const double angle_deg : axis.values) {

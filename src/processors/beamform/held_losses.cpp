@@ -15,7 +15,7 @@ void LossesOfAverage::add(const Step& step, std::uint64_t missing_bit_times) {
   while (!losses_.empty() && losses_.front().weight < kLeastWeight) {
     losses_.pop_front();
   }
-  // What lacks no more than this one, and weighs less, will never be the most again.
+  // An older window with no more missing and less weight can never be the maximum again.
   while (!losses_.empty() && losses_.back().missing_bit_times <= missing_bit_times) {
     losses_.pop_back();
   }

@@ -11,14 +11,14 @@
 
 namespace nearfield {
 
-/// Of the windows that an average holds, the most bit-times that lack from any one. Those whose weight has fallen below
-/// a thousandth of the newest one's count as forgotten.
+/// Tracks the most bit-times missing from any one window in an average. Windows with a weight below a thousandth of the
+/// newest one's count as forgotten.
 class LossesOfAverage {
  public:
   using Step = Snapshots::Step;
-  /// The next window, which lacks so many bit-times.
+  /// Adds the next window, with its number of missing bit-times.
   void add(const Step& step, std::uint64_t missing_bit_times);
-  /// Of the average that was published last.
+  /// Value for the average that was published last.
   [[nodiscard]] std::uint64_t published() const { return published_; }
   void forget() { *this = {}; }
 
@@ -27,48 +27,48 @@ class LossesOfAverage {
     std::uint64_t missing_bit_times = 0;
     double weight = 1.0;
   };
-  std::deque<Loss> losses_;  ///< the oldest first; each lacks more than those behind it
+  std::deque<Loss> losses_;  ///< oldest first; each has more missing than those after it
   std::uint64_t published_ = 0;
 };
 
-/// The same of the windows of a history, for the maps that were begun with them.
+/// Tracks the same figure over the windows of a history, for the maps begun with them.
 class LossesOfHistory {
  public:
   using Step = HistorySchedule::Step;
   explicit LossesOfHistory(const HistorySchedule& schedule)
       : snapshots_of_map_(static_cast<std::size_t>(schedule.snapshots_of_map())), is_late_(schedule.lag() > 0) {}
-  /// The next window, in the order of HistorySchedule.
+  /// Adds the next window, in the order of HistorySchedule.
   void add(const Step& step, std::uint64_t missing_bit_times);
   [[nodiscard]] std::uint64_t published() const { return published_; }
-  /// Of a map of the last snapshots.
+  /// Value for a map of the last snapshots.
   [[nodiscard]] std::uint64_t held() const { return held_.empty() ? 0 : *std::max_element(held_.begin(), held_.end()); }
-  /// The history begins anew; what is published stays.
+  /// Restarts the history; the published value stays.
   void drop_snapshots();
   void forget();
 
  private:
   std::size_t snapshots_of_map_;
   bool is_late_;
-  std::deque<std::uint64_t> held_;  ///< [snapshot of a map], the oldest first
+  std::deque<std::uint64_t> held_;  ///< [snapshot of a map], oldest first
   std::uint64_t begun_ = 0;
   std::uint64_t published_ = 0;
 };
 
-/// Brings steps, which are known when windows are computed, together with the losses of the windows, which are known
-/// when these become frames, by their stamps. A window without a stamp lacks nothing.
+/// Combines steps, known when windows are computed, with the losses of the windows, known from their stamps when they
+/// become frames. A window without a stamp has no losses.
 template <class Held>
 class StampedLosses {
  public:
   explicit StampedLosses(Held held) : held_(std::move(held)) {}
-  /// Windows count from 0 again.
+  /// Restarts the window count at 0.
   void begin() {
     settle(steps_.size());
     steps_.clear();
     of_windows_.clear();
   }
-  /// Of the next window.
+  /// Adds the step of the next window.
   void next(const typename Held::Step& step) { steps_.push_back(step); }
-  /// In the order of the windows.
+  /// Call it in the order of the windows.
   void stamp(std::size_t window, std::uint64_t missing_bit_times) {
     settle(window);
     if (of_windows_.size() == window) {
@@ -76,16 +76,16 @@ class StampedLosses {
       of_windows_.push_back(held_.published());
     }
   }
-  /// Of what is published with a window that has a stamp.
+  /// Losses in the maps published with a stamped window.
   [[nodiscard]] std::uint64_t missing_bit_times(std::size_t window) const {
     return window < of_windows_.size() ? of_windows_[window] : 0;
   }
-  /// Of the last window, which publishes what is held.
+  /// Handles the last window, which publishes the held average or history.
   void publish_held(std::size_t window) {
     settle(window + 1);
     of_windows_[window] = held_.held();
   }
-  /// What is held, after all windows so far.
+  /// State after all windows so far.
   Held& held() {
     settle(steps_.size());
     return held_;
@@ -100,7 +100,7 @@ class StampedLosses {
   }
   Held held_;
   std::vector<typename Held::Step> steps_;  ///< [window]
-  std::vector<std::uint64_t> of_windows_;   ///< [window], of those that are settled
+  std::vector<std::uint64_t> of_windows_;   ///< [window] of the settled ones
 };
 
 }  // namespace nearfield

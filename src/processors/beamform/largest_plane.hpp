@@ -4,16 +4,16 @@
 
 namespace nearfield::das {
 
-/// From maps of several planes on the device to the largest of these at each pixel, and its distance:
-/// beamform/focus.cl. Value is float, of powers, or std::complex<float>.
+/// Reduces maps of several planes on the device to the largest value at each pixel, and its distance:
+/// beamform/focus.cl. Value is float for powers, or std::complex<float>.
 template <class Value>
 class LargestPlane {
  public:
-  /// `maps` [image][plane][pixel of a plane] must outlive it; image i has the frequency `lowest_hz[i % size]`. Of at
-  /// most `images`.
+  /// `maps` [image][plane][pixel of a plane] must outlive it; at most `images` of them. Image i has the frequency
+  /// `lowest_hz[i % size]`.
   LargestPlane(const ocl::Device& device, const BeamformPlan& plan, const ocl::Buffer<Value>& maps, std::size_t images,
                std::vector<double> lowest_hz);
-  /// How far its aperture tells depths.
+  /// Sets the depth resolution by the aperture of this mask.
   void use(const MicrophoneMask& mask);
   void enqueue(std::size_t images);
   [[nodiscard]] const ocl::Buffer<Value>& maps() const { return largest_; }     ///< [image][pixel of a plane]

@@ -8,7 +8,7 @@ namespace {
 
 /// 2e-6 rad at 10 kHz.
 constexpr double kMisfit_m = 1e-8;
-/// Above the longest transform that can be split.
+/// Larger than the longest transform that can be split.
 constexpr int kMostPoints = kMostInAnItem * kMostInAnItem;
 
 std::optional<LatticeAxis> axis_of(int microphones, double pitch_m, double pixel_count, double step_m) {

@@ -7,18 +7,19 @@
 
 namespace nearfield::das {
 
-/// One axis of a lattice on which pixels and microphones lie, but for one offset: the i-th microphone at point
+/// One axis of a lattice on which pixels and microphones lie, up to one offset: the i-th microphone at point
 /// microphone_step i, the j-th pixel at point pixel_step j, one of the steps being 1.
 struct LatticeAxis {
   int microphones = 1;
   int pixels = 1;
   int microphone_step = 1;
   int pixel_step = 1;
-  double spacing_m = 0.0;  ///< of points
+  double spacing_m = 0.0;  ///< distance between points
 
-  /// Differences of a pixel's and a microphone's points, all of which a circular convolution must keep apart.
+  /// Number of differences between a pixel's and a microphone's points, all of which a circular convolution must keep
+  /// apart.
   [[nodiscard]] int differences() const { return microphone_step * (microphones - 1) + pixel_step * (pixels - 1) + 1; }
-  /// The shortest transform that kernels/imaging/short_dft.cl has and that is long enough; none where they are shorter.
+  /// Shortest sufficient transform of kernels/imaging/short_dft.cl; none if all are too short.
   [[nodiscard]] std::optional<ShortDft> transform() const;
 };
 
@@ -27,8 +28,8 @@ struct Lattice {
   LatticeAxis y;
 };
 
-/// Of a plane grid before a regular array: none where the step is neither the pitch divided by a whole number nor a
-/// multiple of it, to within 10 nm over the array and the plane. Looks at settings and sizes alone.
+/// Lattice of a plane grid in front of a regular array: none where the step is neither the pitch divided by a whole
+/// number nor a multiple of it, to within 10 nm over the array and the plane. Uses settings and sizes only.
 std::optional<Lattice> lattice_of(const far_field::GridSettings& grid, const ArrayGeometry& geometry);
 
 }  // namespace nearfield::das

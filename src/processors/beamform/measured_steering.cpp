@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kCoordinatesOfPlace = 3;
 
-/// Whether the microphones of both stand in the same places; files may hold lengths as float32.
+/// True if both have their microphones in the same positions; files may hold lengths as float32.
 bool are_same_places(const ArrayGeometry& one, const ArrayGeometry& other) {
   constexpr double kRounding_m = 1e-5;
   if (one.rows != other.rows || one.columns != other.columns) {
@@ -29,8 +29,8 @@ bool are_same_places(const ArrayGeometry& one, const ArrayGeometry& other) {
       [](const far_field::Position& a, const far_field::Position& b) { return distance(a, b) <= kRounding_m; });
 }
 
-/// Templates of the whole array, at the channels of a subset; as they are where they are not of the array whose part
-/// the plan has.
+/// Reduces templates of the whole array to the channels of a subset; returns them unchanged if they are not for the
+/// array that the plan's is a part of.
 Templates cut(Templates templates, const BeamformPlan& plan, const std::vector<int>& channels) {
   const auto all = static_cast<std::size_t>(templates.measurement.geometry.channels());
   const bool has_all = !channels.empty() && static_cast<std::size_t>(channels.back()) < all;
@@ -52,7 +52,7 @@ Templates cut(Templates templates, const BeamformPlan& plan, const std::vector<i
   }
   templates.a = std::move(chosen);
   templates.of_microphones.clear();
-  templates.reference_channel.reset();  // it may be none of these
+  templates.reference_channel.reset();  // may not be in the subset
   return templates;
 }
 
@@ -75,11 +75,11 @@ void require_same_array(const BeamformPlan& plan, const Templates& templates, co
   }
 }
 
-/// A frequency between two of the file.
+/// Neighbours of a frequency in the file.
 struct Between {
   std::size_t low = 0;
   std::size_t high = 0;
-  float weight = 0.0F;  ///< of the high one
+  float weight = 0.0F;  ///< weight of the high one
 };
 
 Between between(const Templates& templates, double frequency_hz, const std::string& key, const std::string& path) {
@@ -97,7 +97,7 @@ Between between(const Templates& templates, double frequency_hz, const std::stri
   return {low, high, static_cast<float>(std::clamp(weight, 0.0, 1.0))};
 }
 
-/// Whether a template counts at both neighbours that have a weight.
+/// True if a template is coherent at each neighbour with a weight.
 bool is_coherent(const Templates& templates, const Between& at, std::size_t index) {
   const auto is_good = [&](std::size_t frequency) {
     return static_cast<double>(templates.coherence[frequency * templates.count() + index]) >= kLeastTemplateCoherence;
@@ -114,7 +114,7 @@ void add_template(BeamformPlan& plan, const Templates& templates, const Between&
     std::complex<float> a = {std::numeric_limits<float>::quiet_NaN(), 0.0F};
     if (is_good && at.weight == 1.0F) {
       a = templates.a[of_high + m];
-    } else if (is_good) {  // without the difference a weight of 0 would carry a NaN over
+    } else if (is_good) {  // skip the difference at weight 0: NaN * 0 would be NaN
       const std::complex<float> low = templates.a[of_low + m];
       a = at.weight > 0.0F ? low + at.weight * (templates.a[of_high + m] - low) : low;
     }

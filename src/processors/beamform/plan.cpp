@@ -22,7 +22,7 @@ Snapshots snapshots_of(const ProcessorPlan& plan, const AverageSettings& average
           static_cast<double>(front_end.hop_samples) * plan.every_hops, plan.sample_rate_hz};
 }
 
-/// 0 of spectra, which have no times.
+/// 0 for spectra, which have no times.
 double windows_per_s_of(const ProcessorPlan& plan) {
   return plan.sample_rate_hz / (static_cast<double>(plan.settings->front_end.hop_samples) * plan.every_hops);
 }
@@ -39,7 +39,8 @@ std::string quantity_of(const BeamformPlan& plan) {
   return fmt::format("{} {}", plan.has_powers() ? "mean square pressure" : "pressure", reference_of(plan));
 }
 
-/// Third octaves of the processor's own, in place of single frequencies; else the front end's bands, beside these.
+/// Bands of the plan: the processor's own third octaves instead of single frequencies, else the front end's bands in
+/// addition to these.
 void plan_bands_of(BeamformPlan& maps, const ProcessorPlan& plan) {
   FrontEndSettings front_end = plan.settings->front_end;
   const bool has_own = !maps.settings.third_octave_hz.empty();
@@ -81,7 +82,7 @@ SectorPixels pixels_of(const SectorSettings& sector, const BeamformPlan& plan, c
   return pixels;
 }
 
-/// Planes, and sectors on them, of a grid whose pixels lie in rows and columns.
+/// Adds planes, and sectors on them, for a grid of rows and columns.
 void plan_planes(BeamformPlan& plan) {
   const Axis& first = plan.grid.axes.front();
   if (first.name == "distance" || first.name == "radius") {
@@ -97,7 +98,8 @@ void plan_planes(BeamformPlan& plan) {
   }
 }
 
-/// Their places: [x first, x last, y first, y last], likewise of azimuth and elevation, or [first, last] of a line.
+/// Axis of the sectors' limits: [x first, x last, y first, y last], likewise for azimuth and elevation, or [first,
+/// last] for a line.
 Axis axis_of_sectors(const BeamformPlan& plan) {
   const SectorSides sides = sides_of(plan.settings.grid.kind);
   Axis axis{.name = "sector",
@@ -119,7 +121,7 @@ struct MapNames {
   std::string sectors;
 };
 
-/// What is published of maps over `first_axis`, frequency or band: the map, and what is made of it.
+/// Adds the products of published maps over `first_axis`, frequency or band: the map and its derived products.
 void add_maps(const BeamformPlan& plan, const MapNames& names, const std::string& first_axis, ResultHeader& header) {
   Product map = {.name = names.map,
                  .quantity = quantity_of(plan),
@@ -177,7 +179,7 @@ BeamformPlan::BeamformPlan(const ProcessorPlan& plan)
   }
   plan_planes(*this);
   const double frame_bytes = static_cast<double>(frequencies() * pixels()) * settings.value_bytes();
-  if (frame_bytes >= far_field::kMostFrameBytes) {  // of points, whose file the settings' check has not read
+  if (frame_bytes >= far_field::kMostFrameBytes) {  // needed for points: the settings' check does not read their file
     throw ConfigError(
         fmt::format("processors.{}.grid: expected maps of less than 2 GiB a frame, found {} pixels at {} frequencies",
                     name, pixels(), frequencies()));
@@ -225,7 +227,7 @@ ResultHeader header_of(const BeamformPlan& plan) {
   ResultHeader header;
   header.processor = plan.name;
   header.kind = "beamform";
-  header.memory_hops = plan.has_powers() ? kUnboundedMemory : 0;  // snapshots count from where the run began
+  header.memory_hops = plan.has_powers() ? kUnboundedMemory : 0;  // snapshots depend on the start of the run
   if (plan.lines > 0) {
     const auto end = plan.frequencies_hz.begin() + static_cast<std::ptrdiff_t>(plan.lines);
     header.axes.push_back({.name = "frequency", .unit = "Hz", .values = {plan.frequencies_hz.begin(), end}});

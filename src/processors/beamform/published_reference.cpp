@@ -16,7 +16,8 @@ constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 double power_of(float value) { return static_cast<double>(value); }
 double power_of(std::complex<float> value) { return 0.5 * std::norm(Complex(value)); }
 
-/// Functional beamforming of one source, whose matrix of cross-spectra has one mode: its level times share^exponent.
+/// Response of functional beamforming to one source, whose matrix of cross-spectra has one mode: its level times
+/// share^exponent.
 double functional_answer(const BeamformPlan& plan, const std::vector<std::size_t>& channels,
                          const std::vector<Complex>& at, const std::vector<Complex>& source) {
   Complex inner = 0.0;
@@ -45,7 +46,8 @@ double answer_of(const BeamformPlan& plan, const std::vector<std::size_t>& chann
   }
 }
 
-/// The sum over a sector's pixels of the array's answer to a source in its centre, over that in the centre.
+/// Sum over a sector's pixels of the array's response to a source in its centre, relative to the response in the
+/// centre.
 double answers_of(const BeamformPlan& plan, const Array& array, std::size_t frequency, std::size_t plane,
                   const SectorPixels& sector) {
   if (plan.settings.method == Method::kOrthogonal || plan.settings.method == Method::kCleanSc) {
@@ -76,7 +78,7 @@ std::vector<Complex> weights_of(const BeamformPlan& plan, const std::vector<std:
   double sum_g_a2 = 0.0;
   double microphones = 0.0;
   for (std::size_t i = 0; i < channels.size(); ++i) {
-    const bool counts = steering[i] != 0.0;  // a template has none of a microphone that was dead
+    const bool counts = steering[i] != 0.0;  // a template has 0 for a microphone that was dead
     microphones += counts ? 1.0 : 0.0;
     sum_g += counts ? plan.shading[channels[i]] : 0.0;
   }
@@ -85,7 +87,7 @@ std::vector<Complex> weights_of(const BeamformPlan& plan, const std::vector<std:
   }
   std::vector<Complex> weights(channels.size());
   for (std::size_t i = 0; i < channels.size(); ++i) {
-    const double g = plan.shading[channels[i]] * microphones / sum_g;  // their sum is the number of microphones
+    const double g = plan.shading[channels[i]] * microphones / sum_g;  // sum over microphones equals their number
     const Complex a = steering[i];
     if (a == 0.0) {
       continue;

@@ -9,27 +9,27 @@
 
 namespace nearfield::das {
 
-/// Takes maps of powers from the device to the products of windows: of each window of a batch the map that was
-/// published last, with those of bands, the largest of its planes and its sectors.
+/// Takes maps of powers from the device to the products of windows: for each window of a batch the map published last,
+/// with those of bands, the maximum over its planes and its sectors.
 class Publisher {
  public:
-  /// `maps` [frequency][pixel], Pa^2, and `das`, from whose beams they are, must outlive it; of a plan that
-  /// has_powers().
+  /// For a plan that has_powers(). `maps` [frequency][pixel], Pa^2, and `das`, which makes their beams, must outlive
+  /// it.
   Publisher(const ocl::Device& device, const BeamformPlan& plan, const Maps& das, const ocl::Buffer<float>& maps);
-  /// As a processor's, after `das` uses this mask. Waits.
+  /// See Processor::use(); call it after `das` uses this mask. Waits.
   void use(const MicrophoneMask& mask);
-  /// Enqueues the transfer of what the maps are then; they are worth so many independent snapshots.
+  /// Enqueues the transfer of the current maps, with their effective number of independent snapshots.
   void publish(double effective_snapshots);
-  /// The window has what was published last.
+  /// Assigns the last published maps to the window.
   void give_to(std::size_t window);
-  /// After Device::wait().
+  /// Call it after Device::wait().
   Products products(std::size_t window);
 
  private:
   /// Sums of bins, and single bins: beamform/publish.cl.
   class BandSums {
    public:
-    /// Of `bins` [frequency][value].
+    /// Input: `bins` [frequency][value].
     BandSums(const ocl::Device& device, const PublishedMaps& published, const ocl::Buffer<float>& bins,
              std::size_t values);
     void enqueue();
@@ -59,7 +59,7 @@ class Publisher {
   std::optional<SectorPowers<float>> sectors_;
   std::optional<BandSums> bands_of_sectors_;
   std::optional<LargestPlane<float>> largest_;
-  ocl::HostBuffer<float> on_host_;  ///< [slot][maps, focus, sectors], of each window of a batch and of the last before
+  ocl::HostBuffer<float> on_host_;  ///< [slot][maps, focus, sectors]: a slot per window of a batch, and the last
   std::size_t slot_ = 0;
   std::vector<std::size_t> slot_of_window_;
   double effective_ = 0.0;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kSectorGroup = 64;
 
-/// Of methods whose map of one source is one pixel.
+/// True for methods that map one source to one pixel.
 bool has_points(const BeamformPlan& plan) {
   return plan.settings.method == Method::kOrthogonal || plan.settings.method == Method::kCleanSc;
 }
@@ -23,7 +23,7 @@ ocl::Defines defines_of_sectors(const BeamformPlan& plan, const ocl::DeviceInfo&
   defines["SECTORS"] = std::to_string(plan.sectors.size());
   defines["IS_COMPLEX"] = is_complex ? "1" : "0";
   defines["GROUP"] = std::to_string(kSectorGroup);
-  if (plan.is_history()) {  // whose beams are of IV, whatever the formulation of maps
+  if (plan.is_history()) {  // their beams have formulation IV, whatever the maps have
     defines["FORMULATION"] = std::to_string(static_cast<int>(far_field::Formulation::kTrueLocation));
     defines["FUNCTIONAL"] = "1";
     defines["EXPONENT"] = far_field::literal(plan.settings.functional_exponent);

@@ -3,17 +3,17 @@
 
 namespace nearfield::das {
 
-/// From maps on the device to the mean squares of the plan's sectors: beamform/sectors.cl. Value is float, of powers,
+/// Computes mean squares of the plan's sectors from maps on the device: beamform/sectors.cl. Value is float for powers,
 /// or std::complex<float>.
 template <class Value>
 class SectorPowers {
  public:
-  /// `das`, which makes the maps or the beams of the maps, and `maps` [image][pixel] must outlive it; image i is of
-  /// frequency i modulo their number. Of at most `images`.
+  /// `das`, which makes the maps or their beams, and `maps` [image][pixel] must outlive it; there are at most `images`.
+  /// Image i has frequency i modulo their number.
   SectorPowers(const ocl::Device& device, const BeamformPlan& plan, const Maps& das, const ocl::Buffer<Value>& maps,
                std::size_t images);
-  /// After the norms of `das` have changed: the array's answers to sources in the sectors' centres, of its microphones
-  /// that are not masked. Waits.
+  /// Call it after the norms of `das` have changed: recomputes the array's responses to sources in the sectors' centres
+  /// with its unmasked microphones. Waits.
   void use_norms();
   void enqueue(std::size_t images);
   [[nodiscard]] const ocl::Buffer<float>& powers() const { return powers_; }  ///< [image][plane][sector], Pa^2

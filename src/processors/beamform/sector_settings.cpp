@@ -14,13 +14,13 @@ namespace {
 using far_field::GridKind;
 using far_field::GridSettings;
 
-constexpr double kRoundingOfStep = 1e-6;  // of a step
+constexpr double kRoundingOfStep = 1e-6;  // fraction of a step
 constexpr std::size_t kLongestSectorName = 31;
 constexpr double kHalf = 0.5;
 
-/// The pixels along one axis of a grid.
+/// Pixels along one axis of a grid.
 struct PixelAxis {
-  std::string_view key;  ///< of a sector's range along it
+  std::string_view key;  ///< key of a sector's range along it
   std::string_view unit;
   double first = 0.0;
   double step = 1.0;
@@ -61,7 +61,7 @@ PixelAxis axis_down(const GridSettings& grid) {
   return {"elevation_deg", "deg", grid.elevation_deg[0], grid.step_deg, count};
 }
 
-/// Of one range of a sector.
+/// Fault of one range of a sector.
 std::string flaw_along(const std::array<double, 2>& ends, const PixelAxis& axis) {
   const double least = axis.first - axis.step * (kHalf + kRoundingOfStep);
   const double most = axis.last() + axis.step * (kHalf + kRoundingOfStep);
@@ -86,7 +86,7 @@ bool is_name(const std::string& text) {
          std::all_of(text.begin(), text.end(), may_stand);
 }
 
-/// The range below `key`, which must be there.
+/// Reads the required range at `key`.
 std::optional<std::array<double, 2>> read_range(YamlMap& map, const std::string& key) {
   const NumberRule rule{.minimum = -1000.0, .maximum = 1000.0, .expected = "[first, last], numbers from -1000 to 1000"};
   if (!map.has(key)) {
@@ -169,7 +169,7 @@ std::string write_sectors(const std::vector<SectorSettings>& sectors) {
 
 PixelRange pixels_between(const std::array<double, 2>& ends, double first, double step, std::size_t count) {
   const auto last_index = static_cast<double>(count - 1);
-  if (!(step > 0.0)) {  // a line of one angle, again and again
+  if (!(step > 0.0)) {  // a line with a single, repeated angle
     return {.first = 0, .count = ends[0] <= first && first <= ends[1] ? count : 0, .centre = 0};
   }
   const double begin = std::max(0.0, std::ceil((ends[0] - first) / step - kRoundingOfStep));

@@ -259,7 +259,7 @@ void BeamformSettings::check_sectors(const std::string& path, const IsSettled& i
     return;
   }
   if (!(grid.step_m > 0.0 && grid.step_deg > 0.0 && counts_of(grid).pixels() <= far_field::kMostPixels)) {
-    return;  // said of the grid
+    return;  // reported for the grid already
   }
   for (std::size_t i = 0; i < sectors.size(); ++i) {
     const std::string flaw = flaw_of(sectors[i], grid);

@@ -15,25 +15,25 @@ std::string_view name_of(AverageKind kind);
 struct AverageSettings {
   AverageKind kind = AverageKind::kNone;
   double seconds = 0.5;
-  int snapshots = 64;  ///< of methods that map several together
+  int snapshots = 64;  ///< only for methods that combine several
 };
 
-/// How maps are made. All but the first map the last snapshots together (kernels/processors/beamform/history.cl).
+/// Method of making maps. All but the first use the last snapshots together (kernels/processors/beamform/history.cl).
 enum class Method { kDas, kFunctional, kCapon, kMusic, kOrthogonal, kCleanSc };
 std::string_view name_of(Method method);
 
-/// Of clean_sc.
+/// Settings of clean_sc.
 struct CleanSettings {
   double loop_gain = 0.6;
   int iterations = 40;
   double stop_db = 40.0;
 };
 
-/// The way to a map's sums (processors/beamform/das_path.hpp).
+/// Algorithm for a map's sums (processors/beamform/das_path.hpp).
 enum class PathChoice { kAuto, kDirect, kConvolve, kSeparable };
 std::string_view name_of(PathChoice path);
 
-/// What becomes of the planes of a map.
+/// Reduction of the planes of a map.
 enum class Focus { kNone, kMax };
 std::string_view name_of(Focus focus);
 
@@ -46,29 +46,29 @@ class BeamformSettings : public KindSettings {
   void check(const Settings& settings, const std::string& path, const IsSettled& is_settled,
              std::vector<Contradiction>& found) const override;
   [[nodiscard]] double frame_bytes(const Settings& settings) const override;
-  /// Of a map's values: complex pressures, or powers.
+  /// Size of a map's value: complex pressure, or power.
   [[nodiscard]] double value_bytes() const;
-  /// Roughly the pixels of a map; those of templates of `channels` microphones judged by their file's size, which holds
-  /// one frequency at least.
+  /// Approximate number of pixels in a map; for templates of `channels` microphones it is estimated from their file's
+  /// size, assuming one frequency.
   [[nodiscard]] double estimated_pixels(std::size_t channels) const;
 
   /// Third octaves, each from its lower to its upper edge (IEC 61260-1:2014, base 10).
   [[nodiscard]] std::vector<Band> bands_hz() const;
 
-  /// Adds what a method that maps several snapshots together cannot have.
+  /// Adds contradictions with a method that combines several snapshots.
   void check_method(const std::string& path, const IsSettled& is_settled, std::vector<Contradiction>& found) const;
-  /// Adds what is wrong with `path` whatever the array and the device are.
+  /// Adds faults of `path` that do not depend on the array and the device.
   void check_path(const std::string& path, const IsSettled& is_settled, std::vector<Contradiction>& found) const;
-  /// Adds what keeps the planes from having a largest one.
+  /// Adds reasons why no maximum over planes can be made.
   void check_focus(const std::string& path, const IsSettled& is_settled, std::vector<Contradiction>& found) const;
-  /// Adds what keeps sectors from being summed, and those that the pixels do not hold.
+  /// Adds reasons why sectors cannot be summed, and sectors outside the pixels.
   void check_sectors(const std::string& path, const IsSettled& is_settled, std::vector<Contradiction>& found) const;
 
   far_field::GridSettings grid;
   far_field::SteeringSettings steering;
   Method method = Method::kDas;
   bool diagonal_removal = false;
-  /// Delay and sum leaves out the diagonal; clean_sc what it finds of microphones' own noise.
+  /// Delay and sum removes the diagonal; clean_sc the estimate of microphones' own noise.
   [[nodiscard]] bool removes_diagonal() const { return diagonal_removal && method == Method::kDas; }
   [[nodiscard]] bool removes_own_noise() const { return diagonal_removal && method != Method::kDas; }
   PathChoice path_choice = PathChoice::kAuto;

@@ -76,7 +76,7 @@ Snapshots::Step Snapshots::next() {
   return {.is_snapshot = true, .keep = keep, .publishes = publishes};
 }
 
-/// The newest weight is 1, and was before.
+/// The newest weight is 1, as was the previous one before scaling.
 void Snapshots::count(double keep) {
   state_.neighbours = keep * keep * state_.neighbours + keep;
   state_.squares = keep * keep * state_.squares + 1.0;

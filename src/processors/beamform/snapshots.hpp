@@ -3,30 +3,30 @@
 
 namespace nearfield {
 
-/// Which windows an average takes, and with which weights: windows half a window or more after the last one taken, as
-/// nearer ones say the same again. A linear average is the mean of a block; until the first block is complete it is the
-/// mean of what there is. An exponential one weighs a snapshot by exp(-age / seconds), from the first one on.
+/// Selects the windows of an average and their weights: windows half a window or more after the last one taken, because
+/// nearer ones add no information. A linear average is the mean of a block; until the first block is complete it is the
+/// mean of the windows so far. An exponential one weights a snapshot by exp(-age / seconds), from the first one on.
 class Snapshots {
  public:
-  /// Windows of `window_samples` come `hop_samples` apart; `rate_hz` 0 where they have no times: each is a snapshot
-  /// then, and a block has one.
+  /// Windows of `window_samples` come `hop_samples` apart; `rate_hz` is 0 if they have no times: then each is a
+  /// snapshot, and a block has one.
   Snapshots(const AverageSettings& average, WindowKind window, int window_samples, double hop_samples, double rate_hz);
 
   struct Step {
     bool is_snapshot = false;
-    double keep = 0.0;       ///< by which what was summed before is multiplied
+    double keep = 0.0;       ///< factor for the sum so far
     bool publishes = false;  ///< the sum so far becomes the map
   };
-  /// Of the next window.
+  /// Step for the next window.
   Step next();
-  /// As if no window had come.
+  /// Resets to the state before the first window.
   void forget();
-  /// Effective number of independent snapshots of the map that was published last: (sum w)^2 over the double sum of
-  /// w_i w_j rho_ij^2, where rho is the correlation of two windows of white noise. A snapshot without enough
-  /// microphones counts, too.
+  /// Effective number of independent snapshots of the map that was published last: (sum w)^2 over the double sum of w_i
+  /// w_j rho_ij^2, where rho is the correlation of two windows of white noise. Snapshots without enough microphones are
+  /// counted.
   [[nodiscard]] double effective() const { return state_.effective; }
   [[nodiscard]] int windows_apart() const { return windows_apart_; }
-  /// Of the mean of `count` snapshots with equal weights.
+  /// Effective number for the mean of `count` snapshots with equal weights.
   [[nodiscard]] double effective_of(int count) const;
   [[nodiscard]] int snapshots_of_block() const { return snapshots_of_block_; }
 
@@ -35,15 +35,15 @@ class Snapshots {
   AverageKind kind_;
   int windows_apart_ = 1;
   int snapshots_of_block_ = 1;
-  double decay_ = 0.0;        ///< of an exponential average, a snapshot
+  double decay_ = 0.0;        ///< factor per snapshot of an exponential average
   double correlation_ = 0.0;  ///< rho^2 of neighbours
   struct State {
     int since_snapshot = 0;
     int in_block = 0;
     bool has_block = false;
     bool has_any = false;
-    double sum = 0.0;         ///< of weights
-    double squares = 0.0;     ///< of weights
+    double sum = 0.0;         ///< sum of weights
+    double squares = 0.0;     ///< sum of squared weights
     double neighbours = 0.0;  ///< sum of products of neighbouring weights
     double effective = 0.0;
   };

@@ -122,7 +122,7 @@ WorkModel work_of(const ProcessorPlan& plan) {
   const auto& own = dynamic_cast<const BeamformSettings&>(*plan.own);
   const far_field::PlanOfSubset of(plan, own.steering.subset);
   const ArrayGeometry& geometry = of.plan.array.geometry;
-  // Snapshots are computed one by one.
+  // Snapshots are computed individually.
   const bool has_snapshots = own.average.kind != AverageKind::kNone || own.method != Method::kDas;
   const double windows = has_snapshots ? 1.0 : plan.batch;
   const WorkSizes sizes(own, static_cast<std::size_t>(geometry.channels()), plan.frequencies_hz.size(), windows);

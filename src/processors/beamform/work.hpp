@@ -3,7 +3,7 @@
 #include "processors/beamform/settings.hpp"
 #include "processors/processor.hpp"
 
-/// What the ways of delay and sum need at least, from settings and sizes alone.
+/// Least work of the delay-and-sum paths, from settings and sizes alone.
 namespace nearfield::das {
 
 struct WorkSizes {
@@ -15,25 +15,25 @@ struct WorkSizes {
   double fields;  ///< 2: with the diagonals
 };
 
-/// Of each pixel and microphone a distance, and of each frequency a phase, its sine and cosine and a complex
-/// multiply-add.
+/// A distance per pixel and microphone, and per frequency a phase, its sine and cosine and a complex multiply-add.
 StageWork direct_work(const WorkSizes& sizes);
 StageWork measured_work(const WorkSizes& sizes);
-/// Transforms of the microphones' rows, of columns there and back, and of the pixels' rows back: das_columns, das_rows.
+/// Transforms of the microphones' rows, of columns forward and back, and of the pixels' rows back: das_columns,
+/// das_rows.
 WorkModel convolve_work(const WorkSizes& sizes, const Lattice& lattice);
 /// Two products of matrices.
 StageWork separable_work(const WorkSizes& sizes, const ArrayGeometry& geometry, const far_field::GridCounts& counts);
-/// Of methods beside delay and sum: the products of a snapshot, and what a map sums over its snapshots.
+/// Methods other than delay and sum: the products of a snapshot, and a map's sums over its snapshots.
 WorkModel history_work(const WorkSizes& sizes, const BeamformSettings& settings);
-/// Weights and status of microphones; maps of sums.
+/// Weights and status of microphones; conversion of sums to maps.
 WorkModel common_work(const WorkSizes& sizes, double value_bytes);
 
-/// The largest of the planes, and sectors.
+/// Maximum over planes, and sectors.
 WorkModel reduction_work(const WorkSizes& sizes, const BeamformSettings& settings);
 
 double operations(const WorkModel& model);
 
-/// Of all ways that the plan's settings may take.
+/// Work of all paths that the plan's settings allow.
 WorkModel work_of(const ProcessorPlan& plan);
 
 }  // namespace nearfield::das

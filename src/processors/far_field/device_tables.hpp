@@ -6,10 +6,10 @@
 #include "imaging/array_plan.hpp"
 #include "processors/far_field/position.hpp"
 
-/// What the kernels of far imagers read.
+/// Tables for the kernels of far-field imagers.
 namespace nearfield::far_field {
 
-/// As a kernel's float4.
+/// Layout of a kernel's float4.
 struct alignas(16) Float4 {
   float x, y, z, w;
 };
@@ -19,7 +19,7 @@ Float4 float4_of(const Position& position, double fourth);
 std::vector<Float4> position_table(const std::vector<Position>& microphones);
 /// [frequency][channel]; without a calibration one value that no kernel reads.
 std::vector<std::complex<float>> gain_table(const ArrayPlan& array);
-/// Of a macro that is a float.
+/// Formats a value as an OpenCL float literal for -D.
 std::string literal(double value);
 
 }  // namespace nearfield::far_field

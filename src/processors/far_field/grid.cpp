@@ -23,16 +23,16 @@ std::vector<double> evenly_spaced(double first, double step, double count) {
   return values;
 }
 
-/// u, which points to the source: u_x = sin(azimuth), u_y = sin(elevation).
+/// Unit vector u to the source: u_x = sin(azimuth), u_y = sin(elevation).
 Position of_angles(double azimuth_deg, double elevation_deg) {
   const double x = std::sin(azimuth_deg * kDegree);
   const double y = std::sin(elevation_deg * kDegree);
   const double rest = 1.0 - x * x - y * y;
-  constexpr double kRounding = 1e-12;  // of the squares at 90 degrees
+  constexpr double kRounding = 1e-12;  // for the squares at 90 degrees
   return rest < -kRounding ? kNowhere : Position{x, y, -std::sqrt(std::max(rest, 0.0))};
 }
 
-/// Azimuth round the array's axis, elevation from its plane into the field.
+/// Direction with azimuth around the array's axis, elevation from its plane into the field.
 Position of_sphere(double azimuth_deg, double elevation_deg) {
   const double in_plane = std::cos(elevation_deg * kDegree);
   return {in_plane * std::cos(azimuth_deg * kDegree), in_plane * std::sin(azimuth_deg * kDegree),
@@ -49,7 +49,7 @@ Position scaled(const Position& direction, double length) {
   return {direction.x * length, direction.y * length, direction.z * length};
 }
 
-/// Directions at each of some distances; without an axis of distances where they are plane waves.
+/// Adds directions at each of some distances; without an axis of distances for plane waves.
 void add_directions(Grid& grid, const Axis& distances, const std::vector<Position>& directions) {
   if (grid.is_far) {
     grid.pixels = directions;

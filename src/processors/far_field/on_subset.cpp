@@ -16,7 +16,7 @@ ResultHeader with_channels(ResultHeader header, const std::vector<int>& channels
   return header;
 }
 
-/// Of a mask of the whole array: the chosen ones among them, which nothing predicts.
+/// Reduces a mask of the whole array to the chosen microphones, without predictions.
 MicrophoneMask mask_of_part(const MicrophoneMask& mask, const std::vector<int>& channels) {
   MicrophoneMask part;
   for (std::size_t i = 0; i < channels.size(); ++i) {
@@ -57,7 +57,7 @@ class OnSubset : public Processor {
                      .local_0 = kSubsetGroup,
                      .global_1 = spectra_,
                      .global_2 = windows});
-    device_.enqueue_copy(status, status_, 0, kSubsetStage);  // its own, as others of the tap read that of all
+    device_.enqueue_copy(status, status_, 0, kSubsetStage);  // own copy: others on the tap read the status of all
     processor_->enqueue(chosen_, status_, windows);
   }
   [[nodiscard]] std::span<const int> subset() const override { return channels_; }
@@ -83,14 +83,14 @@ class OnSubset : public Processor {
   ocl::Device device_;
   std::vector<int> channels_;
   std::uint32_t constant_flags_;
-  std::size_t spectra_;  ///< of a window
+  std::size_t spectra_;  ///< values of a window
   std::unique_ptr<Processor> processor_;
   ocl::Kernel choose_;
   ocl::Arguments<1> of_choose_;
   ocl::Buffer<std::int32_t> on_device_;
   ComplexBuffer chosen_;
   StatusBuffer status_;
-  mutable std::vector<std::uint32_t> words_;  ///< what host_status() gave last
+  mutable std::vector<std::uint32_t> words_;  ///< result of the last host_status()
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace nearfield::far_field {
 namespace {
 
 constexpr std::size_t kComponents = 3;
-constexpr double kFarthestPoint_m = 1e4;  ///< keeps squares in float32
+constexpr double kFarthestPoint_m = 1e4;  ///< squares must fit in float32
 
 void require_count(std::size_t count, std::size_t most, const std::string& path, const std::string& key) {
   if (count == 0 || count > most) {
@@ -25,7 +25,7 @@ void require_count(std::size_t count, std::size_t most, const std::string& path,
 
 bool is_place(double value) { return std::abs(value) <= kFarthestPoint_m; }  // false for NaN too
 
-/// Without what begins at '#', and without blanks.
+/// Removes comments, from '#', and blanks.
 std::string content_of(const std::string& line) {
   std::string content;
   for (const char character : line) {
@@ -81,7 +81,7 @@ std::vector<double> read_csv(const std::string& path, std::size_t most, const st
   return values;
 }
 
-/// False where there is no file, too.
+/// Returns false also if there is no file.
 bool is_text(const std::string& path) {
   constexpr std::array<char, 8> kSignature = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
   std::array<char, 8> start{};

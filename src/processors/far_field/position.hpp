@@ -3,8 +3,8 @@
 
 namespace nearfield::far_field {
 
-/// A place, or a direction, in the axes of images with their origin at the array's centre: x to the right, y down, z
-/// from the field to the array.
+/// A position or direction on the axes of images with the origin at the array's centre: x to the right, y down, z from
+/// the field to the array.
 struct Position {
   double x = 0.0;
   double y = 0.0;

@@ -30,7 +30,7 @@ constexpr double kFarthest_m = 1000.0;
 constexpr double kNearest_m = 0.01;
 constexpr double kRightAngleDeg = 90.0;
 constexpr double kCircleDeg = 360.0;
-constexpr double kRounding = 1e-6;  ///< of a step
+constexpr double kRounding = 1e-6;  ///< fraction of a step
 constexpr int kMostCount = static_cast<int>(kMostPixels);
 
 /// Two numbers, the first not above the second.
@@ -63,7 +63,7 @@ bool has_planes(GridKind kind) {
   return kind == GridKind::kPlane || kind == GridKind::kAngles || kind == GridKind::kLine || kind == GridKind::kVolume;
 }
 
-/// Settings of one grid, and what is wrong with them.
+/// Checks the settings of one grid.
 class Checker {
  public:
   Checker(const GridSettings& grid, const SteeringSettings& steering, const std::string& path,
@@ -219,7 +219,7 @@ double estimated_pixels(const GridSettings& grid) {
   if (grid.kind != GridKind::kPoints) {
     return counts_of(grid).pixels();
   }
-  constexpr double kShortestLine = 6.0;  // "0,0,0" and its end
+  constexpr double kShortestLine = 6.0;  // "0,0,0" with its line end
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(grid.points_path, error);
   return error ? 0.0 : std::min(static_cast<double>(kMostPixels), static_cast<double>(bytes) / kShortestLine);

@@ -8,13 +8,13 @@
 
 #include "nearfield/settings.hpp"
 
-/// What processors of the far field have in common: where they look, and how they are steered there.
+/// Settings common to far-field processors: pixels and steering.
 namespace nearfield::far_field {
 
-/// What the pixels of a map are.
+/// Meaning of a map's pixels.
 enum class GridKind { kPlane, kAngles, kLine, kSphere, kVolume, kPoints };
 enum class LineAxis { kX, kY };
-/// The field that a source at a pixel makes.
+/// Field of a source at a pixel.
 enum class Model { kMonopole, kPlaneWave, kMeasured };
 /// Sarradj's four formulations of the steering vector, I to IV.
 enum class Formulation { kClassic, kInverse, kTrueLevel, kTrueLocation };
@@ -26,13 +26,13 @@ std::string_view name_of(Model model);
 std::string_view name_of(Formulation formulation);
 std::string_view name_of(Shading shading);
 
-/// Pixels of all planes together, at most.
+/// Limit of pixels over all planes.
 inline constexpr std::size_t kMostPixels = 4'194'304;
 inline constexpr std::size_t kMostDistances = 64;
-/// A distance that stands for plane waves.
+/// Distance that denotes plane waves.
 inline constexpr double kInfinitelyFar = std::numeric_limits<double>::infinity();
 
-/// Distances count from the array's plane into the field. Pairs are the first and the last pixel's centre.
+/// Distances are from the array's plane into the field. Pairs are the first and the last pixel's centre.
 struct GridSettings {
   GridKind kind = GridKind::kPlane;
   std::vector<double> distance_m = {1.0};
@@ -49,25 +49,25 @@ struct GridSettings {
   std::string points_path = {};  ///< empty: none
 
   friend bool operator==(const GridSettings&, const GridSettings&) = default;
-  /// Plane waves, of whatever direction the pixels say.
+  /// True for plane waves, from the pixels' directions.
   [[nodiscard]] bool is_infinitely_far() const;
 };
 
 struct SteeringSettings {
   Model model = Model::kMonopole;
   Formulation formulation = Formulation::kTrueLevel;
-  double reference_m = 0.0;  ///< from the source, where its pressure is given; 0: at the array's centre
+  double reference_m = 0.0;  ///< distance from the source at which its pressure is given; 0: at the array's centre
   Shading shading = Shading::kUniform;
   double shading_db = 30.0;
-  std::optional<SubsetSettings> subset = {};  ///< none: ArraySettings::subset
-  std::string templates_path = {};            ///< of measured; empty: none
+  std::optional<SubsetSettings> subset = {};  ///< default: ArraySettings::subset
+  std::string templates_path = {};            ///< for measured; empty: none
 };
 
-/// A frame of maps is smaller than this.
+/// A frame of maps must be smaller than this.
 inline constexpr double kMostFrameBytes = 2147483648.0;
 
-/// Pixels along each axis of a grid, slowest first: planes, rows, columns. Finite, but as large as the settings say;
-/// of points, which a file counts, 0.
+/// Pixels along each axis of a grid, slowest first: planes, rows, columns. Finite, but as large as the settings say; 0
+/// for points, which a file counts.
 struct GridCounts {
   double planes = 1.0;
   double rows = 1.0;
@@ -75,27 +75,27 @@ struct GridCounts {
   [[nodiscard]] double pixels() const { return planes * rows * columns; }
 };
 GridCounts counts_of(const GridSettings& grid);
-/// Entries from `ends[0]` to `ends[1]`, `step` apart.
+/// Number of entries from `ends[0]` to `ends[1]`, `step` apart.
 double count_between(const std::vector<double>& ends, double step);
-/// A circle whose last direction would be its first one again.
+/// True for a circle whose last direction equals its first one.
 bool is_full_circle(const GridSettings& grid);
-/// Roughly the pixels, those of a file judged by its size.
+/// Approximate number of pixels; for points it is estimated from the file's size.
 double estimated_pixels(const GridSettings& grid);
 
-/// What a pair is expected to be, which names the reversal where that is all that is wrong.
+/// Text on the expected pair; it mentions the reversal if that is the only fault.
 std::string expected_pair(const std::string& text, const std::vector<double>& found);
 
-/// The cadence of the processor whose section is at `path`, such as "processors.far.".
+/// Cadence of the processor whose section is at `path`, such as "processors.far.".
 int every_hops_of(const Settings& settings, const std::string& path);
 
 void describe(schema::Section& section, GridSettings& grid);
 void describe(schema::Section& section, SteeringSettings& steering);
-/// The part of it that says where the level is given, and how microphones weigh.
+/// Describes the settings of level reference and microphone weights.
 void describe_weights(schema::Section& section, SteeringSettings& steering);
-/// Of a processor that has no other settings of steering.
+/// For a processor that has no other settings of steering.
 void describe_subset(schema::Section& section, std::optional<SubsetSettings>& subset);
-/// Adds what cannot hold; `path` is the dotted name of the processor's section, with the final point. A frame has
-/// `value_bytes` a pixel and frequency.
+/// Adds contradictions; `path` is the dotted name of the processor's section, with the final point. A frame has
+/// `value_bytes` per pixel and frequency.
 void check(const Settings& settings, const GridSettings& grid, const SteeringSettings& steering, double value_bytes,
            const std::string& path, const IsSettled& is_settled, std::vector<Contradiction>& found);
 

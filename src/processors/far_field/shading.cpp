@@ -16,7 +16,7 @@ double chebyshev(int n, double x) { return x > 1.0 ? std::cosh(n * std::acosh(x)
 
 double amplitude_ratio(double level_db) { return std::pow(10.0, level_db / 20.0); }
 
-/// Of a line of more than one.
+/// Needs a line of more than one microphone.
 std::vector<double> dolph_chebyshev(int count, double side_lobe_db) {
   const double widest = std::cosh(std::acosh(amplitude_ratio(side_lobe_db)) / (count - 1));
   std::vector<double> weights(static_cast<std::size_t>(count), chebyshev(count - 1, widest));
@@ -108,7 +108,7 @@ std::vector<double> radial_shading(const SteeringSettings& steering, const Array
   const std::vector<double> along = line_shading(steering.shading, line, steering.shading_db);
   std::vector<double> weights;
   for (const Position& one : microphones) {
-    // From the middle of the line to its end.
+    // Index on the line, from its middle to its end.
     const double place = (0.5 + 0.5 * distance(one, centre) / radius) * (line - 1);
     const auto below = std::min(static_cast<std::size_t>(place), along.size() - 2);
     const double share = place - static_cast<double>(below);

@@ -20,7 +20,7 @@ namespace {
 
 using Kind = SubsetSettings::Kind;
 
-/// Indices of `count` evenly spaced ones of `of`, the first and the last included; of one the middle.
+/// Indices of `count` evenly spaced elements out of `of`, including the first and the last; for one the middle.
 std::vector<int> evenly(int count, int of) {
   std::vector<int> indices;
   for (int i = 0; i < count; ++i) {
@@ -99,7 +99,7 @@ std::vector<int> at_random(int count, std::vector<int> usable) {
   return usable;
 }
 
-/// Also of positions on a grid: the part's origin is the array's.
+/// Keeps positions also for a grid: the part's origin is the array's.
 ArrayGeometry geometry_of_part(const ArrayGeometry& whole, const std::vector<int>& channels) {
   std::vector<MicrophonePosition> positions_m;
   for (const int channel : channels) {
@@ -194,7 +194,7 @@ Remarks remarks_of(const ProcessorPlan& plan, const std::optional<SubsetSettings
   }
   const ArrayGeometry& geometry = of.plan.array.geometry;
   const double alias = of.plan.array.alias_wavenumber();
-  const double apart_m = std::numbers::pi / alias;  // of a grid the larger pitch
+  const double apart_m = std::numbers::pi / alias;  // for a grid the larger pitch
   const double highest_hz =
       plan.frequencies_hz.empty() ? 0.0 : *std::max_element(plan.frequencies_hz.begin(), plan.frequencies_hz.end());
   const double wavelength_m = plan.array.medium.sound_speed_m_s / highest_hz;

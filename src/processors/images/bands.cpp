@@ -9,13 +9,13 @@
 namespace nearfield {
 namespace {
 
-/// A line as near to a bin as that, in bins, stands for it.
+/// Distance in bins within which a line stands for a bin.
 constexpr double kSameBin = 1e-4;
 
 /// Sum of w^2 over the mean of w squared, of a periodic window (Harris 1978, table 1).
 double noise_bandwidth_bins(WindowKind window) { return window == WindowKind::kHann ? 1.5 : 1.0; }
 
-/// Where the bin is among the plan's frequencies; added when it is not.
+/// Index of the bin among the plan's frequencies; adds it if missing.
 std::size_t index_of(std::size_t bin, double bin_hz, bool lines_snap, std::vector<double>& frequencies_hz) {
   const auto found = std::find_if(frequencies_hz.begin(), frequencies_hz.end(), [&](double frequency_hz) {
     const double place = frequency_hz / bin_hz;

@@ -15,10 +15,10 @@
 namespace nearfield {
 namespace {
 
-/// In the place of images: the levels of the microphones.
+/// Product without images: the levels of the microphones.
 constexpr std::string_view kWithoutImages = "row_power";
 
-/// Of the configuration, which has the settings of a processor's images, with the dot at its end.
+/// Section of the configuration with the settings of a processor's images, ending in a dot.
 std::string section_of(const std::string& processor) {
   return processor == kFirstProcessor ? "holography." : fmt::format("processors.{}.", processor);
 }
@@ -39,7 +39,7 @@ std::shared_ptr<const ImageSurface> surface_of(const ProcessorPlan& plan, const 
       make_image_surface(data, image_grid(plan.array.geometry, holography.upsample), plan.array.standoff_m, key));
 }
 
-/// Distances from the first point along the points of a surface: the columns of their images.
+/// Distances along the points of a surface from the first one: the columns of their images.
 std::vector<double> way_along(const ImageSurface& surface) {
   std::vector<double> way_m = {0.0};
   for (std::size_t i = 1; i < surface.pixels(); ++i) {
@@ -69,7 +69,7 @@ PnahPlan image_plan(const ProcessorPlan& plan) {
   out.holography = dynamic_cast<const ImageKindSettings&>(*plan.own).images;
   out.holography.standoff_m = plan.array.standoff_m;
   out.section = section_of(plan.name);
-  if (plan.name != kFirstProcessor) {  // without searches
+  if (plan.name != kFirstProcessor) {  // no searches
     out.holography.prior = FieldPrior::kLayer;
   }
   out.surface = surface_of(plan, out.holography);

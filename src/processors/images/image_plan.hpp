@@ -8,18 +8,18 @@
 
 namespace nearfield {
 
-/// Of the processor's own settings, which must be ImageKindSettings; its imager is chosen. Throws ConfigError.
+/// Plan from the processor's own settings, which must be ImageKindSettings; its imager is chosen. Throws ConfigError.
 PnahPlan image_plan(const ProcessorPlan& plan);
 
-/// The kind of the first processor, which makes images of so many frequencies (of bands all their bins) unless
-/// `holography.imager` is none, and its settings.
+/// Kind and settings of the first processor, which makes images of `frequencies` frequencies (all bins of bands
+/// included) unless `holography.imager` is none.
 std::string_view first_kind(const Settings& settings, std::size_t frequencies);
 std::unique_ptr<KindSettings> first_settings(const HolographySettings& holography);
 
-/// Whether a kind of processor needs masks that hold predictions from all microphones.
+/// True if a kind of processor needs masks that hold predictions from all microphones.
 bool fills_from_all(std::string_view kind);
 
-/// What its images look like; device and front end are left empty.
+/// Header of its images; device and front end are left empty.
 ImagesHeader images_header(const ProcessorPlan& plan, const PnahPlan& images);
 
 }  // namespace nearfield

@@ -14,7 +14,7 @@
 namespace nearfield {
 namespace {
 
-/// pnah, where the settings name no imager and this device has no memory for the preferred one.
+/// Falls back to pnah if the settings name no imager and this device lacks memory for the preferred one.
 PnahPlan possible_here(const ocl::Device& device, const ProcessorPlan& plan) {
   PnahPlan wanted = image_plan(plan);
   const bool is_free = dynamic_cast<const ImageKindSettings&>(*plan.own).images.imager == ImagerKind::kAuto;
@@ -38,8 +38,8 @@ ResultHeader header_of(const ImageProducts& products, const PnahPlan& images) {
   return header;
 }
 
-/// What nothing in the settings says: where the images of irregular arrays and the sources of a file lie, and why no
-/// points are looked for.
+/// Notes on facts that the settings do not state: positions of irregular arrays' images and of a file's sources, and
+/// the reason why no points are searched.
 Remarks remarks_of_images(const ProcessorPlan& plan) {
   Remarks remarks;
   const HolographySettings& images = dynamic_cast<const ImageKindSettings&>(*plan.own).images;
@@ -57,7 +57,7 @@ Remarks remarks_of_images(const ProcessorPlan& plan) {
     remarks.notes.push_back(fmt::format("{}: its sources have {} places, {}", plan.name,
                                         wanted.sources->places_m.size(), text_of_extent(xyz_m)));
   }
-  if (plan.name == kFirstProcessor) {  // no other searches
+  if (plan.name == kFirstProcessor) {  // only the first one searches
     const bool is_operators = wanted.holography.imager == ImagerKind::kOperators;
     if (const std::string reason = is_operators ? reason_for_no_points(wanted) : ""; !reason.empty()) {
       remarks.notes.push_back(fmt::format("{}: {}", plan.name, reason));
@@ -93,12 +93,12 @@ ProcessorEntry pnah_entry() {
   });
 }
 
-/// What the products with its operators need is not known.
+/// Incomplete: the work of the products with its operators is unknown.
 ProcessorEntry sonah_entry() {
   return entry_of("sonah", [](const ProcessorPlan& plan) { return work::microphones(plan.array, plan.batch); });
 }
 
-/// Likewise: how many modes there are is known with the models alone.
+/// Incomplete likewise: the number of modes is known only with the models.
 ProcessorEntry operators_entry() {
   return entry_of("operators", [](const ProcessorPlan& plan) { return work::microphones(plan.array, plan.batch); });
 }

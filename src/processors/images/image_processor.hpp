@@ -11,32 +11,32 @@
 
 namespace nearfield {
 
-/// Images as an imager computed them, for callers that need them unprocessed.
+/// Access to an imager's images before they become products.
 class ImagesOnHost {
  public:
   virtual ~ImagesOnHost() = default;
-  /// Of the last windows, [window][plane][frequency][row][column], those included that bands alone need.
+  /// Images of the last windows, [window][plane][frequency][row][column], including frequencies that only bands need.
   [[nodiscard]] virtual std::span<const std::complex<float>> images() const = 0;
   /// [window][frequency], likewise.
   [[nodiscard]] virtual std::span<const FilterReport> reports() const = 0;
   [[nodiscard]] virtual const PnahPlan& plan() const = 0;
 };
 
-/// What the microphones in use do not show of a window's images.
+/// Share of the information in a window's images that the microphones in use do not provide.
 class MissingOfImages {
  public:
-  /// With the microphones that the plan masks.
+  /// Starts with the microphones that the plan masks.
   explicit MissingOfImages(const PnahPlan& plan);
   void use(const MicrophoneMask& mask);
-  /// [frequency] where so many of the used microphones are not finite; until the next call.
+  /// [frequency], if `non_finite` of the used microphones are not finite; valid until the next call.
   std::span<const double> with(int non_finite);
 
  private:
-  MissingInformation in_model_;  ///< what the imager's own expected error has
+  MissingInformation in_model_;  ///< part contained in the imager's own expected error
   int microphones_;
   int used_;
   std::vector<double> masked_;  ///< [frequency]
-  std::vector<double> all_;     ///< [frequency], masked_ and what is not finite
+  std::vector<double> all_;     ///< [frequency] masked_ and non-finite ones
 };
 
 /// An imager as a processor.
@@ -69,8 +69,8 @@ class ImageProcessor : public Processor, public ImagesOnHost {
   std::unique_ptr<Imager> imager_;
   ImageProducts products_;
   MissingOfImages missing_;
-  std::size_t place_ = 0;                 ///< of use_results()
-  std::array<std::size_t, 2> windows_{};  ///< [place] that were enqueued last
+  std::size_t place_ = 0;                 ///< set by use_results()
+  std::array<std::size_t, 2> windows_{};  ///< [place] number enqueued last
 };
 
 namespace reference {

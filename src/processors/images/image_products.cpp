@@ -36,10 +36,10 @@ ImageProducts::ImageProducts(ImagesHeader header, const HolographySettings& holo
       computed_(computed),
       points_(header_, holography),
       frame_(empty_frame(header_)),
-      products_(products_of(header_, frame_)),  // the vectors keep their sizes and places from here on
+      products_(products_of(header_, frame_)),  // these refer to vectors that must not be resized from here on
       images_at_(index_of_images(header_)) {}
 
-/// Without the frequencies that only bands need.
+/// Removes the frequencies that only bands need.
 std::span<const std::complex<float>> ImageProducts::lines_of(std::span<const std::complex<float>> computed) {
   if (bands_.bands.empty()) {
     return computed;

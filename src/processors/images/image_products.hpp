@@ -10,20 +10,19 @@
 
 namespace nearfield {
 
-/// From the images and reports of an imager to the products of images, window by window. Only the constructor
-/// allocates, and bands.
+/// Makes the products of images from an imager's images and reports, window by window. Only the constructor allocates,
+/// except with bands.
 class ImageProducts {
  public:
-  /// `computed` frequencies are imaged: the header's, then those that bands are made of.
+  /// `computed` is the number of imaged frequencies: the header's, then those that bands are made of.
   ImageProducts(ImagesHeader header, const HolographySettings& holography, BandPlan bands, std::size_t computed);
   ImageProducts(const ImageProducts&) = delete;
   ImageProducts& operator=(const ImageProducts&) = delete;
   [[nodiscard]] const ImagesHeader& header() const { return header_; }
-  /// images [window][plane][computed][row][column], reports [window][computed]. [product], in the order of
-  /// result_header(); they hold until the next call, and as long as `images`, which is copied only where bands are made
-  /// of it.
-  /// `missing`: share of each frequency's information that the microphones lack (MissingInformation), by which its
-  /// expected error grows.
+  /// images [window][plane][computed][row][column], reports [window][computed]. Returns [product], in the order of
+  /// result_header(); valid until the next call, and as long as `images`, which is copied only for bands. `missing`:
+  /// share of each frequency's information that the microphones lack (MissingInformation), by which its expected error
+  /// grows.
   std::span<const std::span<const std::byte>> of_window(std::size_t window, std::span<const std::complex<float>> images,
                                                         std::span<const FilterReport> reports,
                                                         std::span<const double> missing);

@@ -10,7 +10,7 @@ namespace nearfield {
 namespace {
 
 constexpr std::size_t kMostPixels = 16;
-/// Share of the microphones' Nyquist wavenumber that is interpolated well: what a cut-off lets through.
+/// Share of the microphones' Nyquist wavenumber that is interpolated well: the pass band of a cut-off.
 constexpr double kBand = 0.8;
 /// Power of noise relative to the field's, which keeps the weights small where waves are nearly indistinguishable.
 constexpr double kNoise = 1e-4;
@@ -18,7 +18,7 @@ constexpr double kOnPixel = 1e-6;  ///< pixels
 
 double sinc(double x) { return x == 0.0 ? 1.0 : std::sin(std::numbers::pi * x) / (std::numbers::pi * x); }
 
-/// In pixels, from the first one's centre.
+/// Position in pixels from the first one's centre.
 double position_of(double at_m, const std::vector<double>& axis_m) {
   if (axis_m.size() == 1) {
     return 0.0;

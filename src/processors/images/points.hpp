@@ -8,7 +8,7 @@
 
 namespace nearfield {
 
-/// The pixels of one axis that a position is interpolated from, and their weights.
+/// Pixels of one axis from which a position is interpolated, and their weights.
 struct AxisWeights {
   std::size_t first = 0;
   std::vector<double> weights;
@@ -19,12 +19,12 @@ struct AxisWeights {
 /// gives that pixel alone.
 AxisWeights band_limited_weights(double position, std::size_t pixels, double band);
 
-/// Images at the points that the settings name.
+/// Samples images at the points that the settings name.
 class PointSampler {
  public:
-  /// The header must be of images that these settings give.
+  /// The header must be for images with these settings.
   PointSampler(const ImagesHeader& header, const HolographySettings& holography);
-  /// Images [plane][frequency][row][column] to values [plane][frequency][point].
+  /// Interpolates images [plane][frequency][row][column] to values [plane][frequency][point].
   void sample(std::span<const std::complex<float>> images, std::vector<std::complex<float>>& values) const;
 
  private:

@@ -7,7 +7,7 @@
 
 namespace nearfield {
 
-/// Of an imager beside the first one. The standoff is the array's, holography.standoff_m.
+/// Settings of an additional imager. The standoff is the array's, holography.standoff_m.
 class ImageKindSettings : public KindSettings {
  public:
   explicit ImageKindSettings(ImagerKind imager) { images.imager = imager; }

@@ -30,7 +30,7 @@ std::string_view without_outer_blanks(std::string_view text) {
   return first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(kSurfaceBlanks) - first + 1);
 }
 
-/// What commas separate in a line, without what begins at '#' and without blanks around it; none of a line without any.
+/// Splits a line at commas, without comments (from '#') and outer blanks; empty for a line without cells.
 std::vector<std::string_view> surface_cells(std::string_view line) {
   std::string_view rest = without_outer_blanks(line.substr(0, line.find('#')));
   std::vector<std::string_view> cells;
@@ -38,7 +38,7 @@ std::vector<std::string_view> surface_cells(std::string_view line) {
     const std::size_t comma = rest.find(',');
     cells.push_back(without_outer_blanks(rest.substr(0, comma)));
     if (comma != std::string_view::npos && comma + 1 == rest.size()) {
-      cells.emplace_back();  // a comma at the end, behind which there is no number
+      cells.emplace_back();  // a trailing comma: the number is missing
     }
     rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
   }
@@ -110,7 +110,7 @@ SurfaceData surface_of_text(std::string_view text, const std::string& path, cons
   return surface;
 }
 
-/// The rest of a file whose beginning was read. Throws DataError where it is too long.
+/// Reads the rest of a file. Throws DataError if it is too long.
 std::string rest_of_surface_text(std::string text, const FileDescriptor& file, const std::string& path,
                                  const std::string& key) {
   constexpr std::size_t kPart = std::size_t{1} << 20U;

@@ -5,10 +5,10 @@
 
 namespace nearfield {
 
-/// A surface that settings name by `path`: points of a CSV file (x_m,y_m,z_m or x_m,y_m,z_m,nx,ny,nz a line, # begins a
-/// comment), or heights as `files` bring them, of HDF5. `key` names the setting. Text is read
-/// once. Throws NoInputError where there is no regular file, DataError where text is longer than 64 MiB, a line longer
-/// than 4096 bytes or no point, and ConfigError where there are too many points or none.
+/// Reads a surface that settings name by `path`: points of a CSV file (x_m,y_m,z_m or x_m,y_m,z_m,nx,ny,nz per line, #
+/// begins a comment), or heights of an HDF5 file, through `files`. `key` names the setting. Text is read once. Throws
+/// NoInputError where there is no regular file, DataError where text is longer than 64 MiB, a line longer than 4096
+/// bytes or no point, and ConfigError where there are too many points or none.
 SurfaceData read_surface(const std::string& path, const std::string& key, const ArrayFiles* files);
 
 }  // namespace nearfield

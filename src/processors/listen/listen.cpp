@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::string_view kListenStage = "processors/listen";
 constexpr std::size_t kListenLanes = 64;
-/// Samples that a work-group makes; each lane keeps so many sums, and 15 samples more.
+/// Samples per work-group; each lane keeps as many sums, and 15 more samples.
 constexpr std::size_t kListenOutputs = 8;
 
-/// Of the kernel's two tables, [beam][channel] and [beam][tap][channel].
+/// The kernel's two tables, [beam][channel] and [beam][tap][channel].
 struct ListenTables {
   std::vector<std::int32_t> delays;
   std::vector<float> taps;
@@ -142,7 +142,7 @@ class ListenProcessor : public Processor {
   ocl::Device device_;
   ListenPlan plan_;
   ResultHeader header_;
-  std::size_t values_;  ///< of a window
+  std::size_t values_;  ///< values of a window
   ocl::Buffer<std::uint32_t> used_;
   ocl::Buffer<float> weights_;
   ocl::Buffer<float> beams_;
@@ -154,8 +154,8 @@ class ListenProcessor : public Processor {
   ocl::Kernel watch_window_;
   ocl::Arguments<6> of_watch_;
   SampleView samples_;
-  std::uint32_t count_ = 0;  ///< of used_
-  std::uint32_t flags_ = 0;  ///< of the mask in effect
+  std::uint32_t count_ = 0;  ///< size of used_
+  std::uint32_t flags_ = 0;  ///< flags of the mask in effect
   std::array<std::span<const std::byte>, 1> products_;
 };
 
@@ -168,7 +168,7 @@ Remarks remarks_of_listen(const ProcessorPlan& plan) {
   return remarks;
 }
 
-/// Each sample of the window once, and each coefficient once for each sample of a beam.
+/// Counts each sample of the window once, and each coefficient once for each sample of a beam.
 WorkModel work_of_listen(const ProcessorPlan& plan) {
   const ListenPlan of_beams(plan);
   const double windows = plan.batch;

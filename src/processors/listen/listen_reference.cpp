@@ -21,8 +21,8 @@ double kernel_at(double t) {
   return (t == 0.0 ? 1.0 : std::sin(std::numbers::pi * t) / (std::numbers::pi * t)) * window;
 }
 
-/// y(t) = sum_m g_m (r_m / r_0) p_m(t + (r_m - r_min) / c) / sum_m g_m, m over the microphones that are used and whose
-/// samples are finite there; p(t) = sum_n p[n] kernel(t - n).
+/// y(t) = sum_m g_m (r_m / r_0) p_m(t + (r_m - r_min) / c) / sum_m g_m, m over the used microphones with finite samples
+/// there; p(t) = sum_n p[n] kernel(t - n).
 class ListenReference : public reference::Processor {
  public:
   explicit ListenReference(const ProcessorPlan& plan)

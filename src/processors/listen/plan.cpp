@@ -53,7 +53,7 @@ bool ListenPlan::is_masked(const MicrophoneMask& mask) const { return used(mask)
 double ListenPlan::first_sample_at() const {
   constexpr double kCicDelayBits = kCicOrder * (kCicFactor - 1) / 2.0;
   constexpr double kFirDelayBits = kCicFactor * (kFirTaps - 1) / 2.0;
-  // A sample's newest bit is the last one of its word.
+  // The newest bit of a sample is the last one of its word.
   constexpr double kOfBits = (kDecimation - 1 - kCicDelayBits - kFirDelayBits) / kDecimation;
   return kListenTapsBefore + (is_full_scale ? kOfBits : 0.0);
 }

@@ -11,43 +11,43 @@
 
 namespace nearfield {
 
-/// Shape of the Kaiser window over the 16 coefficients of a delay: an error of 0.46 % at most up to 0.4 times the
+/// Shape of the Kaiser window over the 16 coefficients of a delay: an error of at most 0.46 % up to 0.4 times the
 /// sample rate (docs/listen.md).
 inline constexpr double kListenKaiserBeta = 5.0;
 /// Coefficients before the one at or below a delay.
 inline constexpr int kListenTapsBefore = kListenTaps / 2 - 1;
 
-/// What the device and the reference are both made from: places, weights and sizes, and no table of theirs.
+/// Common input of device and reference: positions, weights and sizes, but none of their tables.
 struct ListenPlan {
-  /// Throws ConfigError where the subset cannot be had.
+  /// Throws ConfigError if the subset is impossible.
   explicit ListenPlan(const ProcessorPlan& plan);
 
-  /// [channel] of those that are used beside a mask, ascending.
+  /// [channel] of the microphones used with a mask, ascending.
   [[nodiscard]] std::vector<int> used(const MicrophoneMask& mask) const;
   [[nodiscard]] bool is_masked(const MicrophoneMask& mask) const;
-  /// As Processor::subset().
+  /// See Processor::subset().
   [[nodiscard]] std::span<const int> subset() const {
     return has_subset ? std::span<const int>(channels) : std::span<const int>();
   }
   [[nodiscard]] ResultHeader header() const;
-  /// Of a frame's first sample behind the frame's first bit (or sample), in decimated samples: after the coefficients
-  /// before it, less what the decimator delays bits by.
+  /// Offset of a frame's first sample from the frame's first bit (or sample), in decimated samples: the coefficients
+  /// before it, minus the decimator's delay of bits.
   [[nodiscard]] double first_sample_at() const;
-  /// From the newest bit of a window to its newest sample, s.
+  /// Time from the newest bit of a window to its newest sample, s.
   [[nodiscard]] double latency_s() const;
 
   std::string name;
   ArrayGeometry geometry;
   double sound_speed_m_s = 343.0;
   std::vector<ListenBeam> beams;
-  std::vector<int> channels;  ///< of the subset; of the whole array, if there is none
+  std::vector<int> channels;  ///< channels of the subset, or of the whole array without one
   bool has_subset = false;
   std::vector<double> shading;  ///< [channel], 0 outside the subset
   double reference_m = 0.0;     ///< 0: at the array's centre
   ListenSizes sizes;
   double sample_rate_hz = 0.0;
-  double pascal = 1.0;         ///< of a sample's unit
-  bool is_full_scale = false;  ///< samples are fractions of full scale, of bits
+  double pascal = 1.0;         ///< pascal per unit of a sample
+  bool is_full_scale = false;  ///< true: samples of bits, as fractions of full scale
   std::size_t hop_samples = 1;
   std::size_t batch = 1;
 };

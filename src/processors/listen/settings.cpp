@@ -32,7 +32,7 @@ constexpr schema::Range kFocusDistance{
 
 double sine_of_degrees(double degrees) { return std::sin(degrees * std::numbers::pi / 180.0); }
 
-/// The number of a key that must be there.
+/// Reads the number of a required key.
 double coordinate(YamlMap& map, const std::string& key, const schema::Range& range) {
   const std::string text = schema::expected(range);
   if (!map.has(key)) {
@@ -206,9 +206,9 @@ void ListenSettings::check(const Settings& settings, const std::string& path, co
   }
 }
 
-/// The beams' samples, and a batch's share of the ring of samples that they are made of.
+/// Size of the beams' samples, and a batch's share of their input ring.
 double ListenSettings::frame_bytes(const Settings& settings) const {
-  int every_hops = 1;  // of whichever of this kind is the slowest: which of them this one is, is not known here
+  int every_hops = 1;  // the slowest of this kind, because this one's cadence is unknown here
   for (const ProcessorSettings& processor : settings.processors) {
     every_hops = processor.kind == "listen" ? std::max(every_hops, processor.every_hops) : every_hops;
   }

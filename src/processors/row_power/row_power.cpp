@@ -147,7 +147,7 @@ class RowPowerReference : public reference::Processor {
   std::span<const std::byte> product_;
 };
 
-/// A square, a weight and a sum of each microphone's spectrum.
+/// Counts a square, a weight and a sum for each microphone's spectrum.
 WorkModel work_of_row_power(const ProcessorPlan& plan) {
   const double microphones = plan.array.geometry.channels();
   const double weights = static_cast<double>(plan.frequencies_hz.size()) * microphones;

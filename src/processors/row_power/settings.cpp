@@ -3,7 +3,7 @@
 namespace nearfield {
 namespace {
 
-/// It has none of its own.
+/// Has no settings.
 class RowPowerSettings : public KindSettings {
  public:
   [[nodiscard]] std::unique_ptr<KindSettings> copy() const override {

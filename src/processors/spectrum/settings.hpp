@@ -25,7 +25,7 @@ class SpectrumSettings : public KindSettings {
   }
   void describe(schema::Section& section) override;
   [[nodiscard]] double frame_bytes(const Settings& settings) const override;
-  /// Those of the settings, or the array's centre.
+  /// Points of the settings, or the array's centre.
   [[nodiscard]] std::vector<PlanePoint> places() const;
 
   std::vector<PlanePoint> points;

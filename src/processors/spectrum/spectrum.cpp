@@ -32,7 +32,7 @@ std::vector<float> taper_values(const SpectrumPlan& plan) {
   return values;
 }
 
-/// [bin], pascal peak per unit of the FFT's sum. The taper's values sum up to its first term times the window.
+/// [bin], pascal peak per unit of the FFT's sum. The taper's values add up to its first term times the window.
 std::vector<float> scales_pa(const SpectrumPlan& plan) {
   const DecimatorDesign design = design_decimator();
   const double sum = cosine_terms(plan.taper).front() * static_cast<double>(plan.window_samples);
@@ -83,9 +83,7 @@ class SpectrumProcessor : public Processor {
     amplitudes_ = program.kernel("amplitudes");
     amplitudes_.set("bins", bins_).set("scales", scales_).set("bad_in", bad_in_).set("levels", levels_);
     of_frame_ = amplitudes_.arguments("frame");
-    device.enqueue_fill(lines_, 0.0F,
-                        kSpectrumStage);  // windows that a short batch leaves
-                                          // out are transformed too
+    device.enqueue_fill(lines_, 0.0F, kSpectrumStage);  // a short batch transforms unused lines too
     device.enqueue_fill(bad_in_, frame_, kSpectrumStage);
     use(make_mask(plan_.array, {}));
   }
@@ -122,8 +120,8 @@ class SpectrumProcessor : public Processor {
   ocl::Device device_;
   SpectrumPlan plan_;
   ResultHeader header_;
-  std::size_t lines_count_;  ///< of a whole batch: windows times points
-  std::uint32_t frame_ = 0;  ///< of the last enqueue()
+  std::size_t lines_count_;  ///< for a whole batch: windows times points
+  std::uint32_t frame_ = 0;  ///< for the last enqueue()
   ocl::Buffer<float> taper_;
   ocl::Buffer<float> scales_;
   ocl::Buffer<std::uint32_t> channels_;
@@ -134,16 +132,16 @@ class SpectrumProcessor : public Processor {
   ocl::HostBuffer<float> on_host_;
   ocl::RealFft1d fft_;
   ocl::Kernel point_lines_;
-  ocl::Arguments<5> of_windows_;  ///< of point_lines_
+  ocl::Arguments<5> of_windows_;  ///< for point_lines_
   ocl::Kernel amplitudes_;
-  ocl::Arguments<1> of_frame_;  ///< of amplitudes_
+  ocl::Arguments<1> of_frame_;  ///< for amplitudes_
   SampleView samples_;
-  std::vector<std::uint32_t> nearest_;      ///< [point], of the mask in effect
-  std::vector<std::uint32_t> microphones_;  ///< [point], of the last enqueue()
+  std::vector<std::uint32_t> nearest_;      ///< [point], for the mask in effect
+  std::vector<std::uint32_t> microphones_;  ///< [point], for the last enqueue()
   std::array<std::span<const std::byte>, 2> products_;
 };
 
-/// clFFT's lines, and each sample and each bin once in and once out.
+/// Counts clFFT's lines, and each sample and each bin once in and once out.
 WorkModel work_of_spectrum(const ProcessorPlan& plan) {
   const auto& own = dynamic_cast<const SpectrumSettings&>(*plan.own);
   const double lines = plan.batch * static_cast<double>(own.places().size());

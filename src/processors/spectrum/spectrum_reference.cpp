@@ -11,7 +11,8 @@
 namespace nearfield {
 namespace {
 
-/// |X(k)| = g_k |sum_n w[n] y[n] e^{-j 2 pi k n / N}| / (sum_n w[n] |H(k)|), g_k = 2, and 1 for bins without a twin.
+/// |X(k)| = g_k |sum_n w[n] y[n] e^{-j 2 pi k n / N}| / (sum_n w[n] |H(k)|), g_k = 2, and 1 for bins without a
+/// counterpart.
 class SpectrumReference : public reference::Processor {
  public:
   explicit SpectrumReference(const ProcessorPlan& plan)
@@ -78,7 +79,7 @@ class SpectrumReference : public reference::Processor {
       levels_.push_back(static_cast<float>(std::isfinite(amplitude) ? amplitude : std::nan("")));
     }
   }
-  /// Of a unit of a sample's amplitude.
+  /// Pascal per unit of a sample's amplitude.
   [[nodiscard]] double pascal(std::size_t bin) const {
     if (!plan_.is_full_scale) {
       return 1.0;
@@ -94,7 +95,7 @@ class SpectrumReference : public reference::Processor {
   std::vector<reference::Complex> roots_;   ///< [n], e^{-j 2 pi n / N}
   std::vector<double> taper_;               ///< [n]
   double taper_sum_ = 0.0;
-  std::vector<double> impulse_;  ///< of the decimator; empty for pascal
+  std::vector<double> impulse_;  ///< impulse response of the decimator; empty for pascal
   std::span<const double> samples_;
   std::vector<float> levels_;         ///< [window][point][bin]
   std::vector<std::uint32_t> heard_;  ///< [window][point]

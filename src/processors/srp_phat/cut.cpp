@@ -16,7 +16,7 @@ std::size_t groups_of(const SrpPlan& plan, const SrpCut& cut) {
 
 SrpCut SrpCut::of_vectors(const SrpPlan& plan) {
   constexpr std::size_t kLanes = 8;
-  constexpr std::size_t kMostRuns = 8;  // whose sums of 8 pixels fit the first-level cache
+  constexpr std::size_t kMostRuns = 8;  // sums of 8 pixels fit the first-level cache
   SrpCut cut;
   cut.is_tiled = false;
   cut.lanes = kLanes;
@@ -32,15 +32,15 @@ SrpCut SrpCut::of_vectors(const SrpPlan& plan) {
 SrpCut SrpCut::of_groups() { return {}; }
 
 SrpCut SrpCut::for_device(const ocl::DeviceInfo& device, const SrpPlan& plan) {
-  constexpr std::size_t kGroupsOfGpu = 4;   // of a compute unit: 32 warps
-  constexpr std::size_t kGroupsOfCore = 8;  // as many as even the cores' shares out
-  constexpr std::size_t kFewestOfWay = 8;   // microphones; with fewer the meeting of the ways costs more than they do
+  constexpr std::size_t kGroupsOfGpu = 4;   // per compute unit: 32 warps
+  constexpr std::size_t kGroupsOfCore = 8;  // enough to balance the cores' loads
+  constexpr std::size_t kFewestOfWay = 8;   // microphones; with fewer, combining the ways costs more than they do
   constexpr std::size_t kMostWays = 16;
   SrpCut cut = device.is_gpu ? of_groups() : of_vectors(plan);
   const std::size_t wanted =
       (device.is_gpu ? kGroupsOfGpu : kGroupsOfCore) * std::max<std::size_t>(device.compute_units, 1);
   const std::size_t tiles = quotient_up(plan.bins.size(), cut.tile_bins);
-  // First bins are shared out, whose sums need not meet before they are squared, then microphones.
+  // Split bins first, whose sums need not be combined before squaring, then microphones.
   const std::size_t parts = std::clamp<std::size_t>(quotient_up(wanted, groups_of(plan, cut)), 1, tiles);
   cut.part_tiles = quotient_up(tiles, parts);
   while (cut.is_tiled && !plan.is_time && cut.ways < kMostWays && plan.channels() >= 2 * cut.ways * kFewestOfWay &&

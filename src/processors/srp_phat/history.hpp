@@ -8,8 +8,8 @@
 
 namespace nearfield {
 
-/// Makes the tables of sources of successive frames, on the host. There are tracks where the settings want them and
-/// windows have times, which those of spectra have not.
+/// Makes the tables of sources of successive frames, on the host. There are tracks if the settings want them and
+/// windows have times, which spectra do not have.
 class SrpHistory {
  public:
   explicit SrpHistory(const SrpPlan& plan) : plan_(plan), significance_(plan_) {
@@ -17,7 +17,7 @@ class SrpHistory {
       tracks_.emplace(plan_);
     }
   }
-  /// Of the next frame, or of a window without a stamp, as if it were the next one; `table` has the size of
+  /// Adds the next frame, or a window without a stamp, treated as the next frame; `table` has the size of
   /// sources_product().
   void add(const SrpWindow& window, const std::optional<FrameStamp>& given, std::span<std::byte> table) {
     const auto every = static_cast<std::uint64_t>(plan_.every_hops);
@@ -31,7 +31,7 @@ class SrpHistory {
     last_ = stamp.sequence;
     has_last_ = true;
   }
-  /// A stream begins.
+  /// Starts a stream.
   void forget() {
     has_last_ = false;
     if (tracks_) {
@@ -43,7 +43,7 @@ class SrpHistory {
   SrpPlan plan_;
   SrpSignificance significance_;
   std::optional<SrpTracks> tracks_;
-  std::uint64_t last_ = 0;  ///< the frame before
+  std::uint64_t last_ = 0;  ///< sequence of the previous frame
   bool has_last_ = false;
 };
 

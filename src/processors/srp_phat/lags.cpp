@@ -9,10 +9,10 @@ namespace nearfield {
 namespace {
 
 constexpr std::string_view kLagStage = "processors/srp_phat";
-constexpr std::size_t kRowsOfItem = 4;     // pairs
-constexpr std::size_t kVectorsOfItem = 2;  // of lags
+constexpr std::size_t kRowsOfItem = 4;     // pairs per item
+constexpr std::size_t kVectorsOfItem = 2;  // vectors of lags per item
 
-/// [bin][cosine, minus sine][lag]; lags past the last one are as others, and nobody looks them up.
+/// [bin][cosine, minus sine][lag]; lags past the last one continue the pattern, and are never looked up.
 std::vector<float> turn_table(const SrpPlan& plan, std::size_t stride) {
   std::vector<float> table;
   table.reserve(2 * plan.bins.size() * stride);
@@ -34,8 +34,8 @@ std::vector<float> turn_table(const SrpPlan& plan, std::size_t stride) {
 LagSizes::LagSizes(const ocl::DeviceInfo& device, const SrpPlan& plan, const SrpCut& cut) {
   constexpr std::size_t kLagGroup = 64;
   constexpr std::size_t kMostWays = 8;
-  constexpr std::size_t kFewestBins = 32;   // of a way
-  constexpr std::size_t kFewestPairs = 32;  // of an item
+  constexpr std::size_t kFewestBins = 32;   // per way
+  constexpr std::size_t kFewestPairs = 32;  // per item
   constexpr std::size_t kGroupsOfUnit = 8;
   lag_group = cut.is_tiled ? kLagGroup : 1;
   while (cut.is_tiled && lag_ways < kMostWays && plan.bins.size() >= 2 * lag_ways * kFewestBins) {

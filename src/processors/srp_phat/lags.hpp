@@ -9,22 +9,22 @@
 
 namespace nearfield {
 
-/// Sizes of the kernels of the time domain (kernels/processors/srp_phat/lags.cl). A cut for it has one way.
+/// Sizes for the kernels of the time domain (kernels/processors/srp_phat/lags.cl). A cut for it has one way.
 struct LagSizes {
   LagSizes(const ocl::DeviceInfo& device, const SrpPlan& plan, const SrpCut& cut);
   std::size_t padded_pairs = 0;
-  std::size_t part_pairs = 0;  ///< that an item sums
-  std::size_t parts = 0;       ///< of pairs
+  std::size_t part_pairs = 0;  ///< pairs per item
+  std::size_t parts = 0;       ///< number of parts of the pairs
   std::size_t lag_group = 1;   ///< items along the lags
-  std::size_t lag_ways = 1;    ///< in which a group shares the bins out; a vector then has one lane
-  std::size_t lag_stride = 0;  ///< lags of a row
+  std::size_t lag_ways = 1;    ///< parts of a group that split the bins; a vector then has one lane
+  std::size_t lag_stride = 0;  ///< lags per row
   [[nodiscard]] ocl::Defines defines(const SrpPlan& plan) const;
 };
 
-/// The map's powers in the time domain: the lags of all pairs, then their look-ups.
+/// Computes the map's powers in the time domain: the lags of all pairs, then their look-ups.
 class SrpLags {
  public:
-  /// What it reads and writes, as in kernels/processors/srp_phat/weights.cl; outlives it.
+  /// Buffers that it reads and writes, as in kernels/processors/srp_phat/weights.cl; they must outlive it.
   struct Buffers {
     const ocl::Buffer<far_field::Float4>& pixels;
     const ocl::Buffer<far_field::Float4>& positions;

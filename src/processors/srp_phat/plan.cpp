@@ -31,7 +31,7 @@ Position with_length(const Position& a, double length) {
 }
 
 void choose_bins(SrpPlan& plan, const std::vector<double>& frequencies_hz) {
-  constexpr double kRounding = 1e-9;  // as bins_of() has it
+  constexpr double kRounding = 1e-9;  // same as in bins_of()
   const double low_hz = plan.settings.band_hz[0];
   const double high_hz = plan.settings.band_hz[1];
   for (std::size_t f = 0; f < frequencies_hz.size(); ++f) {
@@ -93,8 +93,8 @@ void choose_times(SrpPlan& plan, const ProcessorPlan& of) {
   }
 }
 
-/// Frequencies that are much nearer than bins tell no more, and each of them would be correlated with all others. Equal
-/// ones are those that a front end has moved to one bin.
+/// Throws if frequencies are much closer than bins: they add no information, and each would be correlated with all
+/// others. Equal ones were moved to one bin by a front end.
 void check_spacing(const SrpPlan& plan) {
   constexpr double kRounding = 1e-9;
   constexpr std::size_t kMostEqual = 16;
@@ -115,7 +115,7 @@ void check_spacing(const SrpPlan& plan) {
 
 using Pair = std::array<std::size_t, 2>;
 
-/// The plan's channel of a channel of the array.
+/// Channel in the plan of a channel of the array.
 std::size_t channel_of(const SrpPlan& plan, int channel, const std::array<int, 2>& pair) {
   const std::vector<int>& part = plan.channels_of_array;
   if (part.empty()) {
@@ -168,7 +168,7 @@ std::vector<Pair> pairs_of(const SrpPlan& plan) {
     const auto length = [&](const Pair& pair) {
       return distance(plan.microphones[pair[0]], plan.microphones[pair[1]]);
     };
-    constexpr double kSame_m = 1e-9;  // of equal ones the first
+    constexpr double kSame_m = 1e-9;  // the first of equal ones
     std::stable_sort(pairs.begin(), pairs.end(), [&](const Pair& one, const Pair& other) {
       return std::round(length(one) / kSame_m) > std::round(length(other) / kSame_m);
     });
@@ -178,12 +178,12 @@ std::vector<Pair> pairs_of(const SrpPlan& plan) {
   return pairs;
 }
 
-/// Whether the look-ups of the time domain and its lags take less than the frequency domain: in times of which a term
-/// of the latter, that of a pixel, microphone and bin, is 16, as `nearfield bench srp_phat` has them on processors.
+/// True if the lags and look-ups of the time domain take less time than the frequency domain. Unit: 1/16 of the time of
+/// a frequency-domain term (pixel, microphone and bin), measured with `nearfield bench srp_phat` on CPUs.
 bool is_cheaper_in_time(const SrpPlan& plan) {
   constexpr double kOfLookUp = 400.0;
   constexpr double kOfTerm = 16.0;
-  constexpr double kOfLag = 4.0;  // a bin
+  constexpr double kOfLag = 4.0;  // per bin
   constexpr std::size_t kMostMicrophones = 64;
   const auto pixels = static_cast<double>(plan.pixels());
   const auto bins = static_cast<double>(plan.bins.size());
@@ -239,7 +239,7 @@ SrpPlan::SrpPlan(const ProcessorPlan& plan)
 }
 
 double SrpPlan::floor_rise() const {
-  constexpr double kMost = 1e30;  // no floor at all, and still a float32
+  constexpr double kMost = 1e30;  // effectively no floor, but fits in float32
   return std::min(std::pow(10.0, settings.floor_rise_db_s * hop_s * every_hops / 10.0), kMost);
 }
 
@@ -259,7 +259,7 @@ std::array<Position, 3> steps_at(const SrpPlan& plan, const Position& place) {
     steps[2].z = plan.dimensions > 2 ? plan.step : 0.0;
     return steps;
   }
-  constexpr double kSteep = 0.9;  // beyond it the other axis makes the better cross product
+  constexpr double kSteep = 0.9;  // beyond it the other axis gives the better cross product
   const Position along_x = {.x = 1.0};
   const Position along_y = {.y = 1.0};
   const bool is_about_y = plan.dimensions == 1 ? plan.settings.grid.axis == far_field::LineAxis::kX

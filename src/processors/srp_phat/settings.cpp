@@ -46,7 +46,7 @@ schema::Form<std::vector<int>> frames() {
   return form;
 }
 
-/// "longest N".
+/// Parses "longest N".
 std::optional<PairChoice> longest_of(std::string_view text) {
   constexpr std::string_view kLongest = "longest ";
   PairChoice choice;
@@ -172,7 +172,7 @@ void SrpPhatSettings::describe(schema::Section& section) {
 
 void SrpPhatSettings::check(const Settings& settings, const std::string& path, const IsSettled& is_settled,
                             std::vector<Contradiction>& found) const {
-  Settings one_value = settings;  // a pixel has one, whatever the number of frequencies
+  Settings one_value = settings;  // one value per pixel, whatever the number of frequencies
   one_value.front_end.frequencies_hz.resize(1);
   if (weights == SrpWeights::kSnr && settings.device.batch > 1 && far_field::every_hops_of(settings, path) > 1 &&
       is_settled(path + "weights") && is_settled(path + "every_hops")) {
@@ -184,12 +184,12 @@ void SrpPhatSettings::check(const Settings& settings, const std::string& path, c
   far_field::check(one_value, grid, far_field::SteeringSettings(), sizeof(float), path, is_settled, found);
 }
 
-/// The map and, of the device, what it is made of: pressures and phases of each bin, powers in some parts, the lags of
-/// pairs, and the fields of the sources that are peeled off, with the map of what remains.
+/// Size of the map and, on the device, of its inputs: pressures and phases of each bin, powers in some parts, the lags
+/// of pairs, and the fields of the peeled sources, with the map of the remainder.
 double SrpPhatSettings::frame_bytes(const Settings& settings) const {
   constexpr double kMostBins = 1000.0;
   constexpr double kParts = 4.0;
-  constexpr double kOfBin = 4.0 * sizeof(float);  // two complex numbers
+  constexpr double kOfBin = 4.0 * sizeof(float);  // two complex numbers per bin
   const double rate_hz = sample_rate_of(settings);
   const double bins =
       std::clamp((band_hz[1] - band_hz[0]) / rate_hz * settings.front_end.window_samples, 1.0, kMostBins);

@@ -10,34 +10,34 @@
 
 namespace nearfield {
 
-/// How spectra are weighed before they are summed.
+/// Weighting of spectra before they are summed.
 enum class SrpWeights {
-  kPhat,  ///< each microphone and bin by its phase alone
-  kNone,  ///< as they are
-  kSnr,   ///< by the phase alone, of those bins that are louder than their floor
+  kPhat,  ///< phase only, for each microphone and bin
+  kNone,  ///< unweighted
+  kSnr,   ///< phase only, for bins that are louder than their floor
 };
 std::string_view name_of(SrpWeights weights);
 
-/// Where powers are summed.
+/// Domain in which powers are summed.
 enum class SrpDomain { kAuto, kFrequency, kTime };
 std::string_view name_of(SrpDomain domain);
 
-/// Between the lags of a pair of microphones.
+/// Interpolation between the lags of a pair of microphones.
 enum class LagInterpolation { kNearest, kLinear };
 std::string_view name_of(LagInterpolation interpolation);
 
-/// Of microphones, in the time domain. All of them where neither is given.
+/// Choice of microphone pairs in the time domain; by default all.
 struct PairChoice {
-  int longest = 0;                       ///< so many of those farthest apart; 0: no such choice
-  std::vector<std::array<int, 2>> list;  ///< these
+  int longest = 0;                       ///< number of pairs, the farthest apart; 0: no such choice
+  std::vector<std::array<int, 2>> list;  ///< these pairs
 };
 
-/// Whose lags are computed.
+/// Limit of pairs for which lags are computed.
 inline constexpr std::size_t kMostPairs = 8192;
 
 struct TrackSettings {
   bool enabled = true;
-  std::vector<int> confirm = {3, 5};  ///< frames with a source, of the last ones
+  std::vector<int> confirm = {3, 5};  ///< {n, m}: at least n of the last m frames have a source
   double forget_s = 0.5;
   double manoeuvre_m_s2 = 20.0;
 };

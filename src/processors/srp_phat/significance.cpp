@@ -13,13 +13,13 @@ namespace {
 using far_field::Position;
 using std::numbers::pi;
 
-/// Weaker correlations of bins change no moment.
+/// Weaker correlations of bins do not change the moments.
 constexpr double kLeastCorrelation = 1e-9;
 
 Position difference(const Position& a, const Position& b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
 
-/// Correlation of the spectra of white noise at two frequencies, `bins` apart, of Hann's window: the spectrum of its
-/// square, over that at 0. Rectangular windows correlate no bins.
+/// Correlation of the spectra of white noise at two frequencies, `bins` apart, for Hann's window: the spectrum of its
+/// square, relative to that at 0. Rectangular windows correlate no bins.
 double correlation(WindowKind window, double bins) {
   constexpr int kSamples = 64;
   if (window == WindowKind::kNone) {
@@ -35,7 +35,7 @@ double correlation(WindowKind window, double bins) {
   return std::abs(product) / square;
 }
 
-/// The same of their phasors: E[z conj(w)] of two complex normal numbers of correlation rho, each divided by its
+/// Correlation of their phasors: E[z conj(w)] of two complex normal numbers of correlation rho, each divided by its
 /// magnitude, is pi/4 rho 2F1(1/2, 1/2; 2; rho^2).
 double correlation_of_phases(double rho) {
   constexpr int kTerms = 60;
@@ -48,7 +48,7 @@ double correlation_of_phases(double rho) {
   return pi / 4.0 * rho * sum;
 }
 
-/// How fast a microphone's path changes with a step of the pixel, less the array's mean: [microphone].
+/// Change of a microphone's path with a step of the pixel, less the array's mean: [microphone].
 std::vector<double> slopes(const SrpPlan& plan, const Position& pixel, const Position& step) {
   std::vector<double> slopes;
   slopes.reserve(plan.channels());
@@ -84,7 +84,7 @@ Metric metric_at(const SrpPlan& plan, const Position& pixel, const Position& fir
   return metric;
 }
 
-/// ln(a + b) of logarithms.
+/// ln(a + b) from the logarithms.
 double log_sum(double a, double b) {
   const double largest = std::max(a, b);
   return std::isinf(largest) ? largest : largest + std::log1p(std::exp(std::min(a, b) - largest));
@@ -108,7 +108,7 @@ double log_gamma_tail(double shape, double x) {
     }
     return std::log1p(-std::min(std::exp(front) * sum, 1.0 - kExact));
   }
-  // Continued fraction by Lentz's method.
+  // Use a continued fraction by Lentz's method.
   double b = x + 1.0 - shape;
   double c = 1e300;
   double d = 1.0 / b;
@@ -141,7 +141,7 @@ void SrpSignificance::correlate(const SrpPlan& plan) {
   std::sort(sorted.begin(), sorted.end());
   double bin_hz = plan.bin_hz;
   for (std::size_t i = 1; plan.bin_hz == 0.0 && i < sorted.size(); ++i) {
-    // Spectra of an unknown window: as if their nearest lines were neighbouring bins.
+    // For spectra of an unknown window, treat their nearest lines as neighbouring bins.
     bin_hz = i == 1 ? sorted[1] - sorted[0] : std::min(bin_hz, sorted[i] - sorted[i - 1]);
   }
   const auto correlation_between = [&](std::size_t one, std::size_t other) {
@@ -149,7 +149,7 @@ void SrpSignificance::correlate(const SrpPlan& plan) {
     const double rho = apart < kFarthest ? correlation(plan.window, apart) : 0.0;
     return weights_ == SrpWeights::kNone ? rho : correlation_of_phases(rho);
   };
-  std::vector<std::vector<std::pair<std::size_t, double>>> later(bins);  // [bin] those after it that it correlates with
+  std::vector<std::vector<std::pair<std::size_t, double>>> later(bins);  // [bin] later ones that it correlates with
   for (std::size_t one = 0; one < bins; ++one) {
     for (std::size_t other = one + 1; other < bins; ++other) {
       if (const double rho = correlation_between(one, other); rho > kLeastCorrelation) {
@@ -169,14 +169,14 @@ void SrpSignificance::correlate(const SrpPlan& plan) {
 
 void SrpSignificance::measure(const SrpPlan& plan) {
   if (plan.dimensions == 0) {
-    parts_ = static_cast<double>(plan.pixels());  // each may have the maximum for itself
+    parts_ = static_cast<double>(plan.pixels());  // each pixel is independent
     return;
   }
-  constexpr std::size_t kMostCells = 4096;  // of all planes; the other cells are judged by their neighbours
+  constexpr std::size_t kMostCells = 4096;  // over all planes; skipped cells are represented by neighbours
   const std::size_t pixels = plan.columns * plan.rows;
   std::size_t stride = (plan.pixels() + kMostCells - 1) / kMostCells;
   while (plan.columns > 2 && std::gcd(stride, plan.columns - 1) != 1) {
-    ++stride;  // else some columns would never be measured
+    ++stride;  // otherwise some columns would never be measured
   }
   for (std::size_t first = 0; first + pixels <= plan.pixels(); first += pixels) {
     parts_ += 1.0;
@@ -184,7 +184,7 @@ void SrpSignificance::measure(const SrpPlan& plan) {
   }
 }
 
-/// One metric of `stride` cells stands for all of them, of the area and of each edge.
+/// Measures every `stride`-th cell, which stands for `stride` cells, for the area and for each edge.
 void SrpSignificance::measure_plane(const SrpPlan& plan, std::size_t first, std::size_t stride) {
   const std::size_t rows = std::max<std::size_t>(plan.rows, 2) - 1;
   const std::size_t columns = std::max<std::size_t>(plan.columns, 2) - 1;
@@ -197,7 +197,7 @@ void SrpSignificance::measure_plane(const SrpPlan& plan, std::size_t first, std:
     const Metric metric = metric_at(plan, pixel, step_to(row, column + 1), step_to(row + 1, column));
     return std::isfinite(metric.first) && std::isfinite(metric.second) ? std::optional(metric) : std::nullopt;
   };
-  /// How many cells, of `cells`, the one at `cell` stands for.
+  /// Number of cells, of `cells`, that the one at `cell` stands for.
   const auto weight_of = [&](std::size_t cell, std::size_t cells) {
     return static_cast<double>(std::min(stride, cells - cell));
   };
@@ -206,7 +206,7 @@ void SrpSignificance::measure_plane(const SrpPlan& plan, std::size_t first, std:
       area_ += weight_of(cell, rows * columns) * metric->area();
     }
   }
-  // Half of the perimeter.
+  // Add half of the perimeter.
   for (std::size_t column = 0; column < columns; column += stride) {
     for (const std::size_t row : {std::size_t{0}, plan.rows - 1}) {
       const auto metric = metric_of(row, column);
@@ -268,7 +268,7 @@ double SrpSignificance::operator()(double p, double microphones, std::span<const
   for (std::size_t k = 0; k < bin_powers.size(); ++k) {
     waves += weight(bin_powers[k]) * squared_waves_[k] / moments.sum;
   }
-  // The chi-squared field of the same skewness, and its threshold t.
+  // Use the chi-squared field of the same skewness, with threshold t.
   const double freedom = 8.0 / (moments.skewness * moments.skewness);
   const double threshold = freedom + std::sqrt(2.0 * freedom / moments.variance) * (p * microphones - 1.0);
   if (threshold <= 0.0) {

@@ -8,20 +8,19 @@
 
 namespace nearfield {
 
-/// How likely noise alone, of another phase at each microphone, has a maximum of p somewhere in the grid.
+/// Probability that noise alone, with independent phases at each microphone, has a maximum of p somewhere in the grid.
 ///
 /// p M of such noise is a sum of squares of correlated normal numbers, since the window correlates neighbouring bins.
 /// Its cumulants are traces of powers of their correlation matrix; a chi-squared variable with the same mean, variance
 /// and skewness has its tail (P. Hall, Ann. Probab. 11 (1983); M. J. Buckley, G. K. Eagleson, Austral. J. Statist. 30
-/// (1988)).
-/// The maximum over the grid is that of a smooth chi-squared field, whose expected Euler characteristic above a
-/// threshold is known (Worsley, Adv. Appl. Prob. 26 (1994), 13-42, theorem 3.5 and its corollaries); for rare maxima
+/// (1988)). The maximum over the grid is that of a smooth chi-squared field, whose expected Euler characteristic above
+/// a threshold is known (Worsley, Adv. Appl. Prob. 26 (1994), 13-42, theorem 3.5 and its corollaries); for rare maxima
 /// that is their probability.
 class SrpSignificance {
  public:
   explicit SrpSignificance(const SrpPlan& plan);
-  /// 1 over the variance of p M: the number of independent bins that has the same one. `bin_powers` [bin] say which
-  /// bins have any sound, and with weights: none how much of it.
+  /// 1 over the variance of p M: the equivalent number of independent bins. `bin_powers` [bin] mark the bins with
+  /// sound; with weights: none also their strength.
   [[nodiscard]] double effective_bins(std::span<const double> bin_powers) const;
   /// -lg of the probability that noise alone has a maximum above `p` in one frame.
   [[nodiscard]] double operator()(double p, double microphones, std::span<const double> bin_powers) const;
@@ -34,12 +33,12 @@ class SrpSignificance {
   };
   struct Triple {
     std::array<std::size_t, 3> bins;
-    double product = 0.0;  ///< of their three correlations
+    double product = 0.0;  ///< product of their three correlations
   };
-  /// Of p M of noise: its mean is 1.
+  /// Moments of p M for noise; its mean is 1.
   struct Moments {
-    double sum = 0.0;       ///< of the weights
-    double variance = 0.0;  ///< 0: no bin has any sound
+    double sum = 0.0;       ///< sum of the weights
+    double variance = 0.0;  ///< 0: no bin has sound
     double skewness = 0.0;
   };
   [[nodiscard]] Moments moments_of(std::span<const double> bin_powers) const;
@@ -49,9 +48,10 @@ class SrpSignificance {
   void measure_plane(const SrpPlan& plan, std::size_t first, std::size_t stride);
   SrpWeights weights_;
   std::vector<double> squared_waves_;  ///< [bin], (2 pi f/c)^2
-  std::vector<Pair> pairs_;            ///< of bins that the window correlates
-  std::vector<Triple> triples_;        ///< all of whose pairs it correlates
-  /// Of the grid, where phases are paths in m: parts, and expected length and area in units of the field's gradient.
+  std::vector<Pair> pairs_;            ///< pairs of bins that the window correlates
+  std::vector<Triple> triples_;        ///< triples in which it correlates all pairs
+  /// For the grid, where phases are paths in m: number of parts, and expected length and area in units of the field's
+  /// gradient.
   double parts_ = 0.0;
   double length_ = 0.0;
   double area_ = 0.0;

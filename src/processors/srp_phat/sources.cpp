@@ -21,14 +21,14 @@ void write_column(std::span<const SrpSource> sources, std::byte* column, const O
   }
 }
 
-/// The mean square of the pressure that a source makes at the array's centre, re 20 uPa.
+/// Level of a source's mean square pressure at the array's centre, re 20 uPa.
 double level_db(const SrpPlan& plan, const SrpWindow& window, const SrpMaximum& maximum) {
   constexpr double kSquaredReference = 4e-10;
   const double square = maximum.beam_power / (window.microphones * window.microphones);
   return 10.0 * std::log10(square / 2.0 / plan.noise_bandwidth / kSquaredReference);
 }
 
-/// ln p round a maximum as a quadratic function of fractions of the grid's steps.
+/// Fit of ln p around a maximum by a quadratic function of fractions of the grid's steps.
 class Peak {
  public:
   Peak(const SrpPlan& plan, const std::vector<double>& powers)
@@ -51,9 +51,9 @@ class Peak {
     }
     invert();
   }
-  /// False where the values round it are no peak.
+  /// False if the values around it form no peak.
   [[nodiscard]] bool is_peak() const { return is_peak_; }
-  /// From its middle to its top, in steps.
+  /// Offset of the top from the middle, in steps.
   [[nodiscard]] std::array<double, 3> top() const {
     std::array<double, 3> result{};
     for (std::size_t a = 0; a < dimensions_; ++a) {
@@ -63,11 +63,11 @@ class Peak {
     }
     return result;
   }
-  /// Of the inverse of its curvature, in squared steps.
+  /// Diagonal element of the inverse curvature, in squared steps.
   [[nodiscard]] double width(std::size_t direction) const { return inverse_.at(direction).at(direction); }
 
  private:
-  /// By Gauss and Jordan; pivots of a positive definite matrix are > 0.
+  /// Inverts by Gauss and Jordan; pivots of a positive definite matrix are > 0.
   void invert() {
     for (std::size_t a = 0; a < dimensions_; ++a) {
       inverse_.at(a).at(a) = 1.0;
@@ -95,10 +95,10 @@ class Peak {
   std::array<std::array<double, 3>, 3> inverse_{};
 };
 
-/// From a maximum to the nearest other place of the grid along its depth, m: to the next plane or radius, or, of
-/// points, to the next point. 0 where refinement looks between them, or there is but one.
+/// Distance from a maximum to the nearest other position of the grid along its depth, m: to the next plane or radius,
+/// or, for points, to the next point. 0 if refinement covers the range between them, or there is only one.
 double unrefined_step_m(const SrpPlan& plan, const far_field::Position& place) {
-  constexpr double kSamePlace = 1e-5;  // of its distance: places of the device are float32
+  constexpr double kSamePlace = 1e-5;  // fraction of its distance: the device's positions are float32
   using far_field::GridKind;
   const far_field::GridSettings& grid = plan.settings.grid;
   double nearest_m = std::numeric_limits<double>::infinity();
@@ -120,7 +120,8 @@ double unrefined_step_m(const SrpPlan& plan, const far_field::Position& place) {
   return std::isfinite(nearest_m) ? nearest_m : 0.0;
 }
 
-/// Where nothing lies between a place and the next one, a source may: as likely anywhere within half of the way.
+/// Widens the variance if refinement does not cover the depth: the source may be anywhere within half the distance to
+/// the next position, uniformly.
 void widen_to_the_next_place(const SrpPlan& plan, SrpSource& source) {
   const double step_m = unrefined_step_m(plan, source.place);
   if (step_m <= 0.0) {
@@ -128,7 +129,7 @@ void widen_to_the_next_place(const SrpPlan& plan, SrpSource& source) {
   }
   const double variance = step_m * step_m / 12.0;
   const double length = norm(source.place);
-  far_field::Position along = {1.0, 1.0, 1.0};  // of points: any direction
+  far_field::Position along = {1.0, 1.0, 1.0};  // for points: any direction
   if (plan.settings.grid.kind != far_field::GridKind::kPoints) {
     along = plan.is_round
                 ? far_field::Position{source.place.x / length, source.place.y / length, source.place.z / length}
@@ -151,8 +152,8 @@ std::array<double, 3> to_top(const Peak& peak) {
   return top;
 }
 
-/// Moves a source to the top of its peak, and says how sure that is. Errors of the place have the variance
-/// (1 - confidence) / (K M confidence) of the curvature's inverse, and that which refinement leaves without noise.
+/// Moves a source to the top of its peak, and sets its uncertainty. Errors of the position have the variance (1 -
+/// confidence) / (K M confidence) of the curvature's inverse, plus that of refinement without noise.
 void locate(const SrpPlan& plan, const SrpMaximum& maximum, double bins, double microphones, SrpSource& source) {
   constexpr double kLeast = 1e-5;  // squared steps, at 60 dB before 16 to 1024 microphones
   const Peak peak(plan, maximum.powers);
@@ -178,7 +179,7 @@ double confidence_of(const SrpMaximum& maximum, double microphones) {
   return (maximum.powers[maximum.powers.size() / 2] - alone) / (1.0 - alone);
 }
 
-/// Sine of the angle within which the array cannot tell a direction from straight ahead.
+/// Sine of the angle within which the array cannot distinguish a direction from straight ahead.
 double sine_of_beam(const SrpPlan& plan) {
   double aperture_m = 0.0;
   for (const far_field::Position& microphone : plan.microphones) {
@@ -217,8 +218,8 @@ far_field::Position top_of(const SrpPlan& plan, const SrpMaximum& maximum) {
 
 bool seems_common(const SrpPlan& plan, const SrpWindow& window) {
   constexpr double kCoherent = 0.9;
-  constexpr double kOfBeam = 0.25;  // as far as noise 17 dB below moves such a maximum, and somewhat more
-  constexpr double kEven = 0.04;    // a fifth of the power, rms: what noise 17 dB below makes
+  constexpr double kOfBeam = 0.25;  // shift of such a maximum by noise 17 dB below, with some margin
+  constexpr double kEven = 0.04;    // a fifth of the power, rms: the effect of noise 17 dB below
   double power = 0.0;
   double spread = 0.0;
   for (std::size_t k = 0; k < window.bin_powers.size(); ++k) {
@@ -279,7 +280,7 @@ Product sources_product(const SrpPlan& plan) {
 
 void write_sources(const SrpPlan& plan, std::span<const SrpSource> all, std::span<std::byte> table) {
   const auto sources = all.first(std::min(all.size(), kMostSourceRows));
-  const double surface_m = plan.grid.is_far ? 0.0 : plan.array.standoff_m;  // z counts from the surface in products
+  const double surface_m = plan.grid.is_far ? 0.0 : plan.array.standoff_m;  // z is relative to the surface in products
   const std::vector<ProductPlaces::Place> places = column_places(sources_product(plan));
   std::fill(table.begin(), table.end(), std::byte{0});
   const std::uint64_t rows = sources.size();

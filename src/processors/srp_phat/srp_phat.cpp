@@ -22,7 +22,7 @@ using far_field::Float4;
 
 constexpr std::string_view kStage = "processors/srp_phat";
 constexpr std::size_t kGroup = 256;
-/// Of srp_microphones.
+/// Channels per work-group of kernel srp_microphones.
 constexpr std::size_t kChannelsOfGroup = 32;
 
 /// Steered response power in either domain, its maxima and the sources over time.
@@ -129,7 +129,7 @@ class SrpPhat : public Processor {
     }
   }
   void stamp(std::size_t window, const FrameStamp& stamp) override { stamps_[window] = stamp; }
-  /// The table is made the first time that a window is asked for.
+  /// Makes the table on the first call for a window.
   Products products(std::size_t window) override {
     if (!is_made_[window]) {
       read_results(window);
@@ -164,7 +164,7 @@ class SrpPhat : public Processor {
 
  private:
   [[nodiscard]] std::size_t batch() const { return static_cast<std::size_t>(plan_.batch); }
-  /// That are taken out of the spectra.
+  /// Number of sources that are removed from the spectra.
   [[nodiscard]] std::size_t peeled_sources() const { return plan_.peels() ? plan_.sources() - 1 : 0; }
   void forget_floors() {
     constexpr float kNone = -1.0F;
@@ -173,7 +173,7 @@ class SrpPhat : public Processor {
   [[nodiscard]] std::size_t power_parts() const {
     return plan_.is_time ? LagSizes(device_.info(), plan_, cut_).parts : cut_.parts;
   }
-  /// Arguments that stay.
+  /// Sets the constant arguments.
   void bind() {
     microphones_.set("used_by_mask", used_by_mask_).set("bins", bins_).set("used", used_);
     weights_.set("gains", gains_).set("bins", bins_).set("pairs", pairs_).set("used", used_).set("taken", taken_);
@@ -208,7 +208,7 @@ class SrpPhat : public Processor {
     map_kernel_.set(of_map_, map);
     map_kernel_.enqueue({.global_0 = groups_ * kGroup, .local_0 = kGroup, .global_1 = windows});
   }
-  /// One source after the other, each in what remains without those before.
+  /// Searches one source after the other, each in the remainder of the earlier ones.
   void enqueue_peeled_search(std::size_t windows) {
     for (std::size_t source = 0; source < plan_.sources(); ++source) {
       if (source > 0) {
@@ -228,7 +228,7 @@ class SrpPhat : public Processor {
     found_.set(of_found_, static_cast<cl_int>(source));
     found_.enqueue({.global_0 = kGroup, .local_0 = kGroup, .global_1 = windows});
   }
-  /// Each launch finds the best point of the one before, and the last one the beam's power, too.
+  /// Each launch finds the best point of the previous one; the last one also finds the beam's power.
   void enqueue_refinement(std::size_t first_source, std::size_t sources, std::size_t windows) {
     const int rounds = plan_.dimensions > 0 ? kRefinementRounds : 0;
     for (int round = 0; round <= rounds; ++round) {
@@ -280,10 +280,10 @@ class SrpPhat : public Processor {
   SrpPlan plan_;
   SrpHistory history_;
   ResultHeader header_;
-  std::size_t points_;  ///< of refinement
-  std::size_t groups_;  ///< of pixels
+  std::size_t points_;  ///< number in refinement
+  std::size_t groups_;  ///< groups of pixels
   SrpCut cut_;
-  std::size_t results_size_;  ///< of a window
+  std::size_t results_size_;  ///< results of a window
   ocl::Program program_;
   ocl::Kernel microphones_;
   ocl::Kernel weights_;
@@ -313,24 +313,24 @@ class SrpPhat : public Processor {
   ocl::Buffer<std::complex<float>> pressures_;
   ocl::Buffer<std::complex<float>> phases_;
   ocl::Buffer<float> powers_;
-  std::optional<SrpLags> lags_;  ///< in the time domain
+  std::optional<SrpLags> lags_;  ///< only in the time domain
   ocl::Buffer<float> rounds_;
   ocl::Buffer<float> best_values_;
   ocl::Buffer<std::int32_t> best_indices_;
   ocl::Buffer<float> maps_;
   ocl::HostBuffer<float> maps_on_host_;  ///< [window][pixel]
-  // Where sources are peeled off:
+  // Used to peel sources:
   ocl::Kernel peel_;
   ocl::Arguments<1> of_peel_;
   ocl::Buffer<std::complex<float>> peeled_;
-  ocl::Buffer<float> remaining_maps_;  ///< as maps_
+  ocl::Buffer<float> remaining_maps_;  ///< layout of maps_
   ocl::Buffer<float> results_;
-  ocl::HostBuffer<float> results_on_host_;  ///< as the kernel's
+  ocl::HostBuffer<float> results_on_host_;  ///< layout of the kernel
   ocl::Buffer<std::uint32_t> taken_;
   ocl::HostBuffer<std::uint32_t> status_on_host_;
-  SrpWindow window_;                               ///< the one that is looked at
+  SrpWindow window_;                               ///< window in use
   std::vector<std::vector<std::byte>> tables_;     ///< [window]
-  std::vector<bool> is_made_;                      ///< [window], its table
+  std::vector<bool> is_made_;                      ///< [window], whether its table is made
   std::vector<std::optional<FrameStamp>> stamps_;  ///< [window]
   std::array<std::span<const std::byte>, 2> products_;
 };

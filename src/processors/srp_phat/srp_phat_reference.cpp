@@ -36,7 +36,7 @@ class SrpPhat : public Processor {
     return outcome;
   }
   void stamp(std::size_t window, const FrameStamp& stamp) override { windows_[window].stamp = stamp; }
-  /// The table is made the first time that a window is asked for.
+  /// Makes the table on the first call for a window.
   Products products(std::size_t window) override {
     Window& one = windows_[window];
     if (one.table.empty()) {
@@ -62,7 +62,7 @@ class SrpPhat : public Processor {
   struct Window {
     SrpWindow found;
     std::optional<FrameStamp> stamp;
-    std::vector<std::byte> table;  ///< once it is made
+    std::vector<std::byte> table;  ///< empty until it is made
   };
   /// Fills used_.
   Outcome choose_microphones(std::span<const Complex> spectra) {
@@ -87,7 +87,7 @@ class SrpPhat : public Processor {
     }
     return outcome;
   }
-  /// p of each pixel, of what remains of the window.
+  /// p of each pixel, for the remainder of the window.
   [[nodiscard]] std::vector<double> present_map() const {
     std::vector<double> map;
     std::transform(plan_.grid.pixels.begin(), plan_.grid.pixels.end(), std::back_inserter(map),
@@ -139,7 +139,7 @@ class SrpPhat : public Processor {
       }
     }
   }
-  /// The field of a source at the microphones: 1 at the array's centre. Those that are silent have none.
+  /// Field of a source at the microphones: 1 at the array's centre, 0 at silent microphones.
   [[nodiscard]] std::vector<Complex> field_of(const Position& place, std::span<const Complex> of_bin,
                                               std::size_t k) const {
     std::vector<Complex> field(used_.size());
@@ -160,8 +160,8 @@ class SrpPhat : public Processor {
     }
     return field;
   }
-  /// Takes the part of the pressures that the field of a source explains, beside those taken before, out of them, and
-  /// weighs what remains.
+  /// Removes from the pressures the part that a source's field explains, orthogonal to the earlier ones, and weights
+  /// the remainder.
   void peel(const Position& place) {
     std::vector<Complex> own(pressures_.size());
     for (std::size_t k = 0; k < plan_.bins.size(); ++k) {
@@ -199,7 +199,7 @@ class SrpPhat : public Processor {
       to[i] += factor * values[i];
     }
   }
-  /// A bin's floor is its least power so far, which rises from window to window.
+  /// Drops bins near their floor, which is the least power so far and rises from window to window.
   void drop_quiet_bins() {
     constexpr double kNone = -1.0;
     floors_.resize(plan_.bins.size(), kNone);
@@ -215,7 +215,7 @@ class SrpPhat : public Processor {
       }
     }
   }
-  /// p; NaN where there is none.
+  /// p; NaN if undefined.
   [[nodiscard]] double power(const Position& pixel) const {
     if (used_.size() < static_cast<std::size_t>(far_field::kFewestMicrophones) || std::isnan(pixel.x) ||
         is_near(pixel)) {
@@ -227,7 +227,7 @@ class SrpPhat : public Processor {
     }
     return sum / scale();
   }
-  /// R of a pair at a lag, a whole number of them: sum_k Re(Z_i conj(Z_j) e^{+j 2 pi f lag / rate}).
+  /// R of a pair at an integer lag: sum_k Re(Z_i conj(Z_j) e^{+j 2 pi f lag / rate}).
   [[nodiscard]] double correlation(std::size_t one, std::size_t other, double lag) const {
     double sum = 0.0;
     for (std::size_t k = 0; k < plan_.bins.size(); ++k) {
@@ -237,7 +237,7 @@ class SrpPhat : public Processor {
     }
     return sum;
   }
-  /// p in the time domain; NaN where there is none.
+  /// p in the time domain; NaN if undefined.
   [[nodiscard]] double power_by_lags(const Position& pixel) const {
     const double of_frequencies = power(pixel);
     if (std::isnan(of_frequencies)) {
@@ -268,7 +268,7 @@ class SrpPhat : public Processor {
     }
     return numerator / scale();
   }
-  /// What sums of powers are divided by.
+  /// Divisor of sums of powers.
   [[nodiscard]] double scale() const {
     const auto microphones = static_cast<double>(used_.size());
     if (plan_.settings.weights == SrpWeights::kPhat) {
@@ -282,7 +282,7 @@ class SrpPhat : public Processor {
     const double total = std::accumulate(remaining_powers_.begin(), remaining_powers_.end(), 0.0);
     return total > 0.0 ? microphones * total : 1.0;
   }
-  /// From a pixel to a channel's microphone, less that to the array's centre.
+  /// Path from a pixel to a channel's microphone, less that to the array's centre.
   [[nodiscard]] double path_m(const Position& pixel, std::size_t channel) const {
     const Position& microphone = plan_.microphones[channel];
     return plan_.grid.is_far ? -dot(pixel, microphone) : distance(pixel, microphone) - norm(pixel);
@@ -292,7 +292,7 @@ class SrpPhat : public Processor {
            std::any_of(plan_.microphones.begin(), plan_.microphones.end(),
                        [&](const Position& microphone) { return distance(pixel, microphone) < far_field::kNearest_m; });
   }
-  /// sum_m values_m e^{+j 2 pi f tau_m}, but for the phase of the delay to the array's centre.
+  /// sum_m values_m e^{+j 2 pi f tau_m}, without the phase of the delay to the array's centre.
   [[nodiscard]] Complex beam(const std::vector<Complex>& values, const Position& pixel, std::size_t k) const {
     Complex sum = 0.0;
     for (std::size_t i = 0; i < used_.size(); ++i) {
@@ -301,7 +301,7 @@ class SrpPhat : public Processor {
     }
     return sum;
   }
-  /// Whether a pixel is at least the separation away from all maxima, and no neighbour in its plane is larger.
+  /// True if a pixel is at least the separation away from all maxima, and no neighbour in its plane is larger.
   [[nodiscard]] bool is_next(const std::vector<double>& map, std::size_t pixel,
                              const std::vector<Position>& maxima) const {
     const Position& q = plan_.grid.pixels[pixel];
@@ -395,10 +395,10 @@ class SrpPhat : public Processor {
   ResultHeader header_;
   std::vector<bool> is_masked_;               ///< [channel]
   std::vector<std::size_t> used_;             ///< channels of the present window
-  std::vector<Complex> pressures_;            ///< [bin][index of used_], Pa; what remains where sources are peeled off
+  std::vector<Complex> pressures_;            ///< [bin][index of used_], Pa; the remainder if sources are peeled
   std::vector<Complex> phases_;               ///< likewise
-  std::vector<std::vector<Complex>> peeled_;  ///< [source] likewise: fields of length 1, orthogonal to each other
-  std::vector<double> remaining_powers_;      ///< [bin]; 0 where only roundings and errors of places remain
+  std::vector<std::vector<Complex>> peeled_;  ///< [source] likewise: orthonormal fields
+  std::vector<double> remaining_powers_;      ///< [bin]; 0 if only rounding and position errors remain
   std::vector<double> bin_powers_;            ///< [bin]
   std::vector<double> bin_spreads_;           ///< [bin]
   std::vector<double> floors_;                ///< [bin], mean power of a microphone; empty before the first window

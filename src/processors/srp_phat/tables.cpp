@@ -41,9 +41,9 @@ std::vector<std::int32_t> pair_table(const SrpPlan& plan) {
 
 namespace {
 
-/// Waves to a metre between neighbouring bins where all are equally far apart, else 0.
+/// Spacing of neighbouring bins in waves per metre if equal, else 0.
 double spacing_of(const SrpPlan& plan) {
-  constexpr double kRounding = 1e-9;  // of a frequency
+  constexpr double kRounding = 1e-9;  // fraction of a frequency
   const std::vector<double>& all = plan.frequencies_hz;
   const double apart_hz = all.size() < 2 ? 0.0 : (all.back() - all.front()) / static_cast<double>(all.size() - 1);
   for (std::size_t k = 0; k < all.size(); ++k) {

@@ -12,10 +12,10 @@ using far_field::Position;
 
 constexpr double kGate = 9.0;  ///< squared standard deviations
 constexpr std::size_t kMostTracks = 16;
-constexpr double kGap = 1.5;  ///< of the time from frame to frame: frames were lost
-/// Separations between two tracks whose sources may be one maximum.
+constexpr double kGap = 1.5;  ///< multiple of the frame interval that means lost frames
+/// Limit, in separations, for two tracks whose sources may share one maximum.
 constexpr double kUnresolved = 1.5;
-/// Times tracks.forget_s, for a track that another one hides.
+/// Factor of tracks.forget_s for a track that another one hides.
 constexpr double kHidden = 4.0;
 
 double angle_between(const Position& one, const Position& other) {
@@ -31,7 +31,7 @@ std::vector<int> cheapest_assignment(const std::vector<std::vector<double>>& cos
   const std::size_t rows = costs.size();
   const std::size_t columns = rows == 0 ? 0 : costs[0].size();
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  // Row and column 0 stand for none.
+  // Row and column 0 mean "none".
   std::vector<double> row_potential(rows + 1);
   std::vector<double> column_potential(columns + 1);
   std::vector<std::size_t> row_of(columns + 1);
@@ -93,7 +93,7 @@ SrpTracks::SrpTracks(const SrpPlan& plan)
 
 std::span<const SrpSource> SrpTracks::add(std::span<const SrpSource> sources, double seconds) {
   predict(seconds);
-  // After lost frames a track that is too old is gone before any source can continue it.
+  // After lost frames, remove expired tracks before a source can continue them.
   if (seconds > kGap * seconds_apart_) {
     std::erase_if(tracks_, [&](const Track& track) { return track.unseen_s > settings_.forget_s; });
   }
@@ -135,7 +135,8 @@ void SrpTracks::write_rows(std::span<const SrpSource> sources) {
   }
 }
 
-/// Nearer to a track than the separation it is that track's source with an error, as two maxima are never that near.
+/// False near a track: within the separation a source is that track's with an error, because two maxima are never that
+/// near.
 bool SrpTracks::is_new(const SrpSource& source) const {
   return source.significance >= significance_ && tracks_.size() < kMostTracks &&
          std::none_of(tracks_.begin(), tracks_.end(),
@@ -151,10 +152,10 @@ Position SrpTracks::place_of(const Track& track) {
 }
 
 void SrpTracks::predict(double seconds) {
-  // Spectral density of an acceleration that is another one after each window.
+  // Spectral density of an acceleration that changes after each window.
   const double density = settings_.manoeuvre_m_s2 * settings_.manoeuvre_m_s2 * window_s_;
   for (Track& track : tracks_) {
-    track.neighbour = track.source < 0 ? track.neighbour : 0;  // until it is seen again
+    track.neighbour = track.source < 0 ? track.neighbour : 0;  // kept until it is seen again
     track.source = -1;
     track.unseen_s += track.is_hidden ? seconds / kHidden : seconds;
     for (Axis& axis : track.axes) {
@@ -185,10 +186,10 @@ void SrpTracks::find_neighbours() {
   }
 }
 
-/// Two maxima are never nearer than the separation: the only one of two sources that are nearer to each other lies
-/// anywhere between them, as now the one is louder and now the other. Farther apart each moves the other's maximum, by
-/// less and less: the fourth power is what two sources 3 dB apart do from one separation to two of them. A side lobe
-/// moves nothing.
+/// Variance of a track's source due to another source. Two maxima are never nearer than the separation: if two sources
+/// are, their only maximum lies anywhere between them, because they are alternately louder. Farther apart each shifts
+/// the other's maximum, by less and less: the fourth power models two sources 3 dB apart, from one separation to two of
+/// them. A side lobe shifts nothing.
 double SrpTracks::variance_by(const Track& other, double angle, const Track& track) const {
   constexpr double kUniform = 1.0 / 12.0;
   const double nearness = angle > separation_ ? std::pow(separation_ / angle, 4.0) : 1.0;
@@ -198,7 +199,7 @@ double SrpTracks::variance_by(const Track& other, double angle, const Track& tra
   return kUniform * moved * moved;
 }
 
-/// A track without a source may well have one where its neighbour has one. It is forgotten more slowly.
+/// Marks hidden tracks: a track without a source may have one if its neighbour has one. It is forgotten more slowly.
 void SrpTracks::find_hidden() {
   for (Track& track : tracks_) {
     track.is_hidden = track.source < 0 && track.neighbour != 0 &&
@@ -207,7 +208,7 @@ void SrpTracks::find_hidden() {
   }
 }
 
-/// Directions have length 1.
+/// Normalises directions to length 1.
 void SrpTracks::keep_length(Track& track) const {
   const double length =
       is_far_ ? far_field::norm({track.axes[0].place, track.axes[1].place, track.axes[2].place}) : 1.0;
@@ -229,17 +230,17 @@ SrpTracks::Fit SrpTracks::fit_of(const Track& track, const SrpSource& source) {
   return fit;
 }
 
-/// The most likely assignment of as many sources as it can be: the cost of a pair is -2 ln of the density of their
-/// distance, but for a constant, so that a track that has long been unseen, and may be anywhere, takes no source from
-/// one that is known to be there, not even where the latter's gate is missed. A track with a neighbour is where it is
-/// expected: far maxima are side lobes of both.
+/// The most likely assignment of as many sources as possible. The cost of a pair is -2 ln of the density of their
+/// distance, up to a constant, so that a track that has been unseen for long, with a wide density, takes no source from
+/// a track with a known position, even if that one's gate is missed. A track with a neighbour must be near its expected
+/// position: distant maxima are side lobes of both.
 std::vector<int> SrpTracks::assign(std::span<const SrpSource> sources) const {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   std::vector<std::vector<double>> costs(sources.size(), std::vector<double>(tracks_.size(), kNever));
   double least = kNever;
   double most = -kNever;
   for (std::size_t s = 0; s < sources.size(); ++s) {
-    double outside = kNever;  // of the most likely track whose gate the source misses
+    double outside = kNever;  // lowest cost of the tracks whose gates the source misses
     for (std::size_t t = 0; t < tracks_.size() && sources[s].significance >= significance_; ++t) {
       const Fit fit = fit_of(tracks_[t], sources[s]);
       const bool is_near = tracks_[t].neighbour == 0 || is_within_separation(place_of(tracks_[t]), sources[s].place);
@@ -252,7 +253,8 @@ std::vector<int> SrpTracks::assign(std::span<const SrpSource> sources) const {
       most = std::isinf(cost) ? most : std::max(most, cost);
     }
   }
-  // From 0 up; then, for each source, a column of no track, which is dearer than all that other pairs can save.
+  // Shift costs to start at 0; then add, for each source, a column for no track, which costs more than all other pairs
+  // can save.
   const double none = most > least ? static_cast<double>(sources.size()) * (most - least) + 1.0 : 1.0;
   for (std::vector<double>& row : costs) {
     for (double& cost : row) {
@@ -267,14 +269,14 @@ std::vector<int> SrpTracks::assign(std::span<const SrpSource> sources) const {
   return track_of;
 }
 
-/// Windows that overlap have the same errors: as many of them as come in half a window count as one.
+/// Overlapping windows have the same errors: all within half a window count as one.
 void SrpTracks::update(Track& track, const SrpSource& source) const {
   const double together = seconds_apart_ > 0.0 ? std::max(window_s_ / 2.0 / seconds_apart_, 1.0) : 1.0;
   for (std::size_t i = 0; i < 3; ++i) {
     Axis& axis = track.axes.at(i);
     const double variance = axis.place_variance + track.neighbour_variance + together * parts(source.variance).at(i);
     if (variance <= 0.0) {
-      continue;  // a grid without this direction
+      continue;  // the grid lacks this direction
     }
     const double innovation = parts(source.place).at(i) - axis.place;
     const double of_place = axis.place_variance / variance;

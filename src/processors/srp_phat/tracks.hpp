@@ -9,17 +9,17 @@
 
 namespace nearfield {
 
-/// Sources over time: each track a Kalman filter of constant velocity along x, y and z, born of `confirm` of the last
-/// frames, and dead `forget_s` after its last source, four times that where another one hides it. Accelerations are
-/// white over a window's length.
+/// Sources over time: each track is a Kalman filter of constant velocity along x, y and z. It is born when `confirm` of
+/// the last frames have its source, and dies `forget_s` after its last source, four times that if another track hides
+/// it. Accelerations are white over a window's length.
 class SrpTracks {
  public:
   explicit SrpTracks(const SrpPlan& plan);
 
-  /// The sources of the next frame, `seconds` after the one before; returns the rows of its table: confirmed
-  /// tracks with a source, those without one, and the sources that belong to neither. They hold until the next call.
+  /// Adds the sources of the next frame, `seconds` after the previous one. Returns the rows of its table: confirmed
+  /// tracks with a source, those without one, and the sources that belong to neither. Valid until the next call.
   std::span<const SrpSource> add(std::span<const SrpSource> sources, double seconds);
-  /// A stream begins: there are no tracks. Ids go on.
+  /// Starts a stream without tracks. Ids continue.
   void forget() { tracks_.clear(); }
 
  private:
@@ -33,15 +33,15 @@ class SrpTracks {
   struct Track {
     std::array<Axis, 3> axes;
     std::uint32_t id = 0;             ///< 0: not confirmed
-    std::deque<bool> seen;            ///< of the last frames, while it is not confirmed
-    double unseen_s = 0.0;            ///< since its last source, while it was hidden counted slower
+    std::deque<bool> seen;            ///< in the last frames, until it is confirmed
+    double unseen_s = 0.0;            ///< time since its last source; runs slower while hidden
     SrpSource last;                   ///< its last source
-    int source = -1;                  ///< of the present frame, -1: none
-    std::uint32_t neighbour = 0;      ///< the track whose source may hide its own, or be hidden by it; 0: none
-    bool is_hidden = false;           ///< it has no source, and its neighbour has one
-    double neighbour_variance = 0.0;  ///< of its source's place, as other tracks are near
+    int source = -1;                  ///< index in the present frame, -1: none
+    std::uint32_t neighbour = 0;      ///< track whose source may hide its own, or be hidden by it; 0: none
+    bool is_hidden = false;           ///< true: it has no source, and its neighbour has one
+    double neighbour_variance = 0.0;  ///< variance of its source's position due to nearby tracks
   };
-  /// Of a source to a track.
+  /// Track cost of a source.
   struct Fit {
     double squares = 0.0;       ///< distance in standard deviations, squared
     double log_variance = 0.0;  ///< ln of the product of its variances
@@ -55,7 +55,7 @@ class SrpTracks {
   void find_hidden();
   void predict(double seconds);
   void keep_length(Track& track) const;
-  /// [source] the track that it belongs to, or -1.
+  /// [source] index of its track, or -1.
   [[nodiscard]] std::vector<int> assign(std::span<const SrpSource> sources) const;
   void update(Track& track, const SrpSource& source) const;
   void write_rows(std::span<const SrpSource> sources);
@@ -66,7 +66,7 @@ class SrpTracks {
   TrackSettings settings_;
   double significance_;
   double separation_;     ///< rad
-  double seconds_apart_;  ///< from frame to frame
+  double seconds_apart_;  ///< from one frame to the next
   double window_s_;
   bool is_far_;
   std::vector<Track> tracks_;
@@ -74,7 +74,7 @@ class SrpTracks {
   std::vector<SrpSource> rows_;
 };
 
-/// The cheapest assignment: [row] its column, of as many or fewer rows than columns; `costs` [row][column] (Munkres
+/// Finds the cheapest assignment: [row] its column, for at most as many rows as columns; `costs` [row][column] (Munkres
 /// 1957, with the potentials of Jonker and Volgenant).
 std::vector<int> cheapest_assignment(const std::vector<std::vector<double>>& costs);
 

@@ -4,7 +4,7 @@ namespace nearfield {
 namespace {
 
 constexpr double kPathOperations = 12.0;
-constexpr double kPhasorOperations = 20.0;  // the first one of a recurrence, and its step
+constexpr double kPhasorOperations = 20.0;  // first phasor of a recurrence, and its step
 constexpr double kFloats4 = 4.0 * work::kFloat;
 
 struct SrpSizes {
@@ -21,11 +21,11 @@ struct SrpSizes {
   double channels;
   double pixels;
   double pairs;
-  double lags;  ///< of a pair
+  double lags;  ///< lags per pair
   double phases_bytes;
 };
 
-/// Of each microphone a path, two phasors, and of each bin the next phasor and a complex multiply-add.
+/// Counts a path and two phasors per microphone, and per bin the next phasor and a complex multiply-add.
 double operations_of_place(const SrpSizes& sizes) {
   constexpr double kTerm = 4.0 + work::kMultiplyAdd;  // e[k+1] = 2 cos(a) e[k] - e[k-1], and the product
   return sizes.channels * (kPathOperations + 2.0 * kPhasorOperations + sizes.bins * kTerm);
@@ -37,12 +37,12 @@ StageWork frequency_work(const SrpSizes& sizes) {
           .operations = sizes.windows * sizes.pixels * operations_of_place(sizes)};
 }
 
-/// Products of each pair's bins; lags as a product of real matrices, [pair][2 bins] and [2 bins][lag]; of each pixel a
-/// path of each microphone, and a look-up of each pair.
+/// Counts the products of each pair's bins; lags as a product of real matrices, [pair][2 bins] and [2 bins][lag]; per
+/// pixel a path for each microphone, and a look-up for each pair.
 WorkModel time_work(const SrpSizes& sizes, LagInterpolation interpolation) {
   constexpr double kNearestOperations = 7.0;  // difference, scale, offset, two limits, rounding, sum
   constexpr double kLineOperations = 11.0;
-  constexpr double kLagOperations = 4.0;  // of a bin: two real multiply-adds
+  constexpr double kLagOperations = 4.0;  // per bin: two real multiply-adds
   const double cross_bytes = sizes.pairs * sizes.bins * work::kComplex;
   const double lags_bytes = sizes.pairs * sizes.lags * work::kFloat;
   const double look_up = interpolation == LagInterpolation::kLinear ? kLineOperations : kNearestOperations;
@@ -57,8 +57,7 @@ WorkModel time_work(const SrpSizes& sizes, LagInterpolation interpolation) {
            .operations = sizes.windows * sizes.pixels * (sizes.channels * kPathOperations + sizes.pairs * look_up)}};
 }
 
-/// A field of each microphone and bin, its products with those of the sources before, and phases as srp_weights makes
-/// them.
+/// Counts a field per microphone and bin, its products with those of earlier sources, and phases as in srp_weights.
 StageWork peeling_work(const SrpSizes& sizes, double peeled) {
   constexpr double kOfWeight = 12.0;
   constexpr double kOfSource = 2.0 * work::kMultiplyAdd;
@@ -70,7 +69,7 @@ StageWork peeling_work(const SrpSizes& sizes, double peeled) {
               terms * (peeled * (kPathOperations + kPhasorOperations + kOfWeight + kOfSource) + before * kOfSource)};
 }
 
-/// The largest pixel of each source, and the points round it in each round.
+/// Counts the largest pixel of each source, and the points around it in each round.
 WorkModel search_work(const SrpPlan& plan, const SrpSizes& sizes) {
   const auto sources = static_cast<double>(plan.sources());
   const double maps = plan.peels() ? sources : 1.0;
@@ -102,7 +101,7 @@ WorkModel work_of(const SrpPlan& plan) {
   const auto append = [&model](const WorkModel& more) { model.insert(model.end(), more.begin(), more.end()); };
   WorkModel map = plan.is_time ? time_work(sizes, plan.settings.interpolation) : WorkModel{frequency_work(sizes)};
   if (plan.peels()) {
-    for (StageWork& stage : map) {  // of the window, and of what remains without each source but the last
+    for (StageWork& stage : map) {  // for the window, and the remainder without each source but the last
       stage.bytes *= static_cast<double>(plan.sources());
       stage.operations *= static_cast<double>(plan.sources());
     }

@@ -4,8 +4,8 @@
 
 namespace nearfield {
 
-/// What a launch of windows needs at least, in the domain of the plan, by the best order of loops: each path and each
-/// phasor is computed once. All launches of a kernel in a window count together.
+/// Least work of a launch of windows, in the domain of the plan, by the best order of loops: each path and each phasor
+/// is computed once. All launches of a kernel in a window count together.
 WorkModel work_of(const SrpPlan& plan);
 
 }  // namespace nearfield

@@ -10,11 +10,11 @@
 namespace nearfield::history {
 namespace {
 
-/// Of the largest eigenvalue: the rounding of beams and products in float32.
+/// Fraction of the largest eigenvalue: rounding of beams and products in float32.
 constexpr double kNoMode = 1e-6;
 
-/// The mean of the eigenvalues beyond the sources, of those that noise has a part in: in fewer snapshots than
-/// microphones it is found in each of them.
+/// Mean of the eigenvalues beyond the sources, over those that noise contributes to: with fewer snapshots than
+/// microphones noise is in all of them.
 double noise_of(const std::vector<double>& eigenvalues, std::size_t sources, std::size_t rank) {
   if (rank <= sources) {
     return 0.0;
@@ -24,7 +24,7 @@ double noise_of(const std::vector<double>& eigenvalues, std::size_t sources, std
          static_cast<double>(rank - sources);
 }
 
-/// What |sum_t B_t v_ti|^2 is multiplied by, or of orthogonal the mode's power.
+/// Factor of |sum_t B_t v_ti|^2, or for orthogonal the mode's power.
 double coefficient_of(const BeamformSettings& settings, double eigenvalue, double noise, double loading, double held) {
   switch (settings.method) {
     case Method::kFunctional:
@@ -61,7 +61,7 @@ Decomposition decompose_signals(const BeamformSettings& settings, const Snapshot
     signals.push_back(signals_of(pressures));
     result.signals = std::max(result.signals, static_cast<std::size_t>(signals.back().cols()));
   }
-  const double scale = std::sqrt(static_cast<double>(result.signals));  // kernels divide by their number
+  const double scale = std::sqrt(static_cast<double>(result.signals));  // kernels divide by this number
   for (std::size_t f = 0; f < frequencies; ++f) {
     for (Eigen::Index mode = 0; mode < signals[f].cols(); ++mode) {
       for (Eigen::Index t = 0; t < held; ++t) {

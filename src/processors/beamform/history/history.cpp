@@ -19,13 +19,13 @@
 namespace nearfield::history {
 namespace {
 
-/// Beams that make the products of history.cl: whatever formulation maps have, they are of IV.
+/// Plan of the beams for the products of history.cl: always formulation IV, whatever the maps have.
 BeamformPlan plan_of_beams(BeamformPlan plan) {
   plan.settings.steering.formulation = far_field::Formulation::kTrueLocation;
   return plan;
 }
 
-/// A map that was begun.
+/// A map that has begun.
 struct Begun {
   int first_slot = 0;
   int held = 0;
@@ -71,7 +71,7 @@ class History : public Processor {
   [[nodiscard]] std::uint64_t missing_bit_times(std::size_t window) const override {
     return losses_.missing_bit_times(window);
   }
-  /// What was begun goes on beside it.
+  /// Maps that were begun are not affected.
   void publish_last(std::size_t window) override {
     has_waited_ = true;
     absorb();
@@ -121,7 +121,7 @@ class History : public Processor {
   [[nodiscard]] std::size_t batch() const { return static_cast<std::size_t>(plan_.batch); }
   [[nodiscard]] std::size_t slots() const { return static_cast<std::size_t>(plan_.history.slots()); }
   [[nodiscard]] std::size_t snapshot_values() const { return plan_.frequencies() * plan_.channels(); }
-  /// Snapshots of another mask have other norms.
+  /// Drops the snapshots: those of another mask have other norms.
   void drop_snapshots() {
     plan_.history.forget();
     losses_.held().drop_snapshots();
@@ -129,7 +129,8 @@ class History : public Processor {
     abandon_decomposition();
     rows_.clear();
   }
-  /// A future of std::async waits where it ends; this one's thread may go on, as it has copies of all that it reads.
+  /// A future of std::async blocks in its destructor. Keep this one: its thread may go on, because it has copies of all
+  /// that it reads.
   void abandon_decomposition() {
     std::erase_if(abandoned_, [](const std::future<Decomposition>& one) {
       return one.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
@@ -150,7 +151,7 @@ class History : public Processor {
     }
     const auto slot = static_cast<std::size_t>(plan_.history.slot());
     das_.enqueue_maps(window, 1, slot);
-    if (is_late) {  // else no map needs products
+    if (is_late) {  // otherwise no map needs products
       const std::size_t place = rows_.size() * maps_.row_values();
       maps_.enqueue_products(window, slot);
       device_.enqueue_read(maps_.row(), products_row_.values().subspan(place, maps_.row_values()), das::kStage);
@@ -172,7 +173,7 @@ class History : public Processor {
   }
   void enqueue_map() {
     if (plan_.history.lag() > 0) {
-      if (!is_decomposing_) {  // it was begun by a window of the same batch
+      if (!is_decomposing_) {  // begun by a window of the same batch
         device_.wait();
         absorb();
       }
@@ -181,7 +182,7 @@ class History : public Processor {
     maps_.enqueue_map(begun_->first_slot, begun_->held);
     publisher_.publish(begun_->effective);
   }
-  /// Takes the rows that have come, and decomposes the map that was begun on a thread of its own.
+  /// Adds the products read back so far, and starts decomposing the begun map on its own thread.
   void absorb() {
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const auto row = products_row_.values().subspan(i * maps_.row_values(), maps_.row_values());
@@ -238,9 +239,9 @@ class History : public Processor {
   HistoryMaps maps_;
   ocl::HostBuffer<std::complex<float>> products_row_;       ///< [snapshot of an enqueue()][frequency][slot]
   ocl::HostBuffer<std::complex<float>> snapshots_on_host_;  ///< [snapshot of an enqueue()][frequency][channel]
-  std::vector<std::size_t> rows_;                           ///< the slots of those that absorb() takes next
+  std::vector<std::size_t> rows_;                           ///< slots of the rows that absorb() takes next
   std::vector<std::complex<double>> products_;              ///< [frequency][slot][slot]
-  /// [slot][frequency][channel], where microphones' own noise is left out.
+  /// [slot][frequency][channel], only with removal of microphones' own noise.
   std::vector<std::complex<float>> snapshots_;
   StampedLosses<LossesOfHistory> losses_;
   double weight_sum_ = 0.0;
@@ -249,7 +250,7 @@ class History : public Processor {
   bool is_decomposing_ = false;
   bool has_waited_ = false;
   std::future<Decomposition> decomposition_;
-  std::vector<std::future<Decomposition>> abandoned_;  ///< of snapshots that were dropped
+  std::vector<std::future<Decomposition>> abandoned_;  ///< for dropped snapshots
   das::Publisher publisher_;
 };
 

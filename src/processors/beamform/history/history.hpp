@@ -6,10 +6,10 @@
 
 namespace nearfield::history {
 
-/// Maps of the last snapshots together, on a device; of a plan that is_history(). Throws ConfigError where they do not
-/// fit in memory.
+/// Maps computed from the last snapshots together, on a device; for a plan that is_history(). Throws ConfigError where
+/// they do not fit in memory.
 std::unique_ptr<Processor> make(const ocl::Device& device, const BeamformPlan& plan);
-/// The same in double precision, from the matrix of cross-spectra of all microphones.
+/// Reference in double precision, from the matrix of cross-spectra of all microphones.
 std::unique_ptr<reference::Processor> make_reference(const BeamformPlan& plan);
 
 }  // namespace nearfield::history

@@ -15,7 +15,7 @@ constexpr std::size_t kStateOfClean = 8;
 
 std::size_t size_of(int value) { return static_cast<std::size_t>(value); }
 
-/// Of the kernels' METHOD.
+/// Value of the kernels' METHOD.
 int number_of(Method method) {
   switch (method) {
     case Method::kFunctional:
@@ -81,7 +81,7 @@ HistoryMaps::HistoryMaps(const ocl::Device& device, const BeamformPlan& plan, da
       levels_(device_.allocate<float>(das::pixel_stride(plan_), das::kStage)),
       published_(device_.allocate<float>(plan_.frequencies() * plan_.pixels(), das::kStage)) {
   beams.write_to(columns_);
-  device_.enqueue_fill(snapshots_, std::complex<float>(), das::kStage);  // products with slots that are empty count not
+  device_.enqueue_fill(snapshots_, std::complex<float>(), das::kStage);  // products with empty slots are not used
   products_.set("pressures", beams.input().pressures).set("weights", beams.weights()).set("snapshots", snapshots_);
   products_.set("products", row_);
   levels_of_norms_.set("pixels", beams.input().pixels).set("norms", beams.norms()).set("levels", levels_);
@@ -190,7 +190,7 @@ void HistoryMaps::enqueue_modes(int first_slot, int held) {
                 .global_1 = plan_.frequencies()});
 }
 
-/// The signals of what was uploaded, in place of the snapshots.
+/// Makes the uploaded signals, which replace the snapshots.
 void HistoryMaps::enqueue_signals(int first_slot, int held, int iterations) {
   make_signals_.set(signals_arguments_, static_cast<cl_int>(first_slot), static_cast<cl_int>(held));
   make_signals_.enqueue({.global_0 = das::pixel_stride(plan_),

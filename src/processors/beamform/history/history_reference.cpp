@@ -11,8 +11,8 @@
 #include "processors/beamform/history/noise_rule.hpp"
 #include "processors/beamform/published_reference.hpp"
 
-/// The methods by the matrix of cross-spectra C of the microphones, as their authors have them: the sources are named
-/// in kernels/processors/beamform/history.cl.
+/// The methods computed from the matrix of cross-spectra C of the microphones, as in the original papers, which are
+/// cited in kernels/processors/beamform/history.cl.
 namespace nearfield::history {
 namespace {
 
@@ -21,25 +21,25 @@ using reference::Complex;
 using Vector = Eigen::VectorXcd;
 using Matrix = Eigen::MatrixXcd;
 
-constexpr double kNoModeOfMatrix = 1e-6;  // of the largest eigenvalue
-constexpr double kLeastRest = 1e-6;       // of 1 minus a sum that is at most 1
+constexpr double kNoModeOfMatrix = 1e-6;  // fraction of the largest eigenvalue
+constexpr double kLeastRest = 1e-6;       // for 1 minus a sum that is at most 1
 
-/// Microphones weighted by the roots of their shading, so that products of vectors are weighted by it.
+/// Microphones weighted by the square roots of their shading, so that products of vectors are weighted by the shading.
 struct Scene {
   Matrix cross_spectra;
   std::vector<Vector> steering;  ///< a, [pixel]
-  std::vector<double> lengths;   ///< |a|^2, NaN where there is no pixel
-  std::vector<double> levels;    ///< from a^H C a / |a|^2 to a mean square pressure
+  std::vector<double> lengths;   ///< |a|^2; NaN without a pixel
+  std::vector<double> levels;    ///< factor from a^H C a / |a|^2 to a mean square pressure
   double weight_sum = 0.0;
   std::size_t snapshots = 0;
   bool has_noise = true;
 };
 
-/// Eigenvalues from the largest on, with their vectors.
+/// Eigenvalues in descending order, with their vectors.
 struct ModesOfMatrix {
   std::vector<double> values;
   std::vector<Vector> vectors;
-  double noise = 0.0;  ///< mean of those beyond the sources
+  double noise = 0.0;  ///< mean of the eigenvalues beyond the sources
 };
 
 ModesOfMatrix modes_of_matrix(const Scene& scene, std::size_t sources) {
@@ -67,7 +67,7 @@ double share_of(const Scene& scene, std::size_t pixel, const Vector& mode) {
   return std::norm(scene.steering[pixel].dot(mode)) / scene.lengths[pixel];
 }
 
-/// The matrix of cross-spectra less the microphones' own noise, by factor analysis of the matrix itself.
+/// Matrix of cross-spectra minus the microphones' own noise, by factor analysis of the matrix itself.
 Matrix without_own_noise(const Matrix& cross_spectra, std::size_t snapshots) {
   const Eigen::VectorXd powers = cross_spectra.diagonal().real();
   const Eigen::Index heard = (powers.array() > 0.0).count();
@@ -148,7 +148,7 @@ std::vector<double> orthogonal_map(const Scene& scene, const ModesOfMatrix& mode
 
 std::vector<double> clean_map(Scene scene, const CleanSettings& clean) {
   std::vector<double> map = nothing(scene);
-  std::vector<double> found;  // powers, an iteration each
+  std::vector<double> found;  // powers, one per iteration
   while (found.size() < static_cast<std::size_t>(clean.iterations)) {
     std::size_t place = 0;
     double largest = 0.0;
@@ -271,7 +271,7 @@ class HistoryReference : public reference::Processor {
     published_ = begun_;
     effective_ = begun_effective_;
   }
-  /// Microphones that are not finite in a window are silent there.
+  /// Sets microphones that are not finite in a window to silence.
   void take(std::span<const Complex> spectra) {
     std::vector<Complex> snapshot(spectra.size());
     for (std::size_t f = 0; f < plan_.frequencies(); ++f) {
@@ -336,8 +336,8 @@ class HistoryReference : public reference::Processor {
   BeamformPlan plan_;
   ResultHeader header_;
   Array array_;
-  std::deque<std::vector<Complex>> snapshots_;  ///< [snapshot][frequency][channel], the oldest one first
-  std::vector<float> begun_;                    ///< [frequency][pixel], as the next two
+  std::deque<std::vector<Complex>> snapshots_;  ///< [snapshot][frequency][channel], oldest first
+  std::vector<float> begun_;                    ///< [frequency][pixel]; same for the next two
   std::vector<float> published_;
   StampedLosses<LossesOfHistory> losses_;
   reference::Published<float> of_maps_;

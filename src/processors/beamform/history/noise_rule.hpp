@@ -5,25 +5,25 @@
 
 namespace nearfield::history {
 
-/// Turns in which microphones' own noise is found: each may find a source more.
+/// Iterations for finding microphones' own noise: each may find one more source.
 inline constexpr int kNoiseTurns = 10;
-/// The least noise of a microphone, of its power.
+/// Least noise of a microphone, as a fraction of its power.
 inline constexpr double kLeastNoiseShare = 1e-3;
 
-/// Which eigenvalues of T snapshots of M microphones are signals: those above the largest one that noise of equal power
-/// has, (1 + sqrt(M/T))^2 of it (Marchenko and Pastur, 1967), and a tenth more.
+/// Tells which eigenvalues of T snapshots of M microphones are signals: those that exceed by a tenth the largest one of
+/// noise of equal power, (1 + sqrt(M/T))^2 times its power (Marchenko and Pastur, 1967).
 class NoiseRule {
  public:
   struct Split {
-    Eigen::Index signals = 0;  ///< the first ones
-    double noise = 0.0;        ///< the mean of the others, of those that are not 0 for want of snapshots
+    Eigen::Index signals = 0;  ///< number of leading eigenvalues
+    double noise = 0.0;        ///< mean of the others, without those that are 0 for lack of snapshots
   };
   NoiseRule(Eigen::Index microphones, Eigen::Index snapshots) : rank_(std::min(microphones, snapshots)) {
     constexpr double kMargin = 1.1;
     const double ratio = static_cast<double>(microphones) / static_cast<double>(snapshots);
     edge_ = kMargin * std::pow(1.0 + std::sqrt(ratio), 2.0) / std::max(1.0, ratio);
   }
-  /// powers: from the largest on; at most `most` signals, and at most half of the eigenvalues.
+  /// powers: in descending order; finds at most `most` signals, and at most half of the eigenvalues.
   [[nodiscard]] Split split(const Eigen::VectorXd& powers, Eigen::Index most) const {
     Split found{.signals = 0, .noise = rank_ > 0 ? powers.head(rank_).mean() : 0.0};
     while (found.signals < std::min(most, rank_ / 2)) {

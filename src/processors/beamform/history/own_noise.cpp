@@ -12,7 +12,7 @@ namespace {
 
 using Eigen::Index;
 
-/// The modes of the snapshots where microphones are weighted, the strongest first.
+/// Modes of the snapshots with weighted microphones, strongest first.
 struct WeightedModes {
   Eigen::VectorXd powers;
   Eigen::MatrixXcd vectors;  ///< (snapshot, mode)
@@ -26,7 +26,7 @@ WeightedModes weighted_modes(const Eigen::MatrixXcd& pressures, const Eigen::Vec
   return {.powers = solver.eigenvalues().reverse().cwiseMax(0.0), .vectors = solver.eigenvectors().rowwise().reverse()};
 }
 
-/// Columns that make the first `count` modes signals: X v sqrt(1 - noise / lambda) / sqrt(T).
+/// Combinations that turn the first `count` modes into signals: X v sqrt(1 - noise / lambda) / sqrt(T).
 Eigen::MatrixXcd combinations_of(const WeightedModes& modes, Index count, double noise) {
   Eigen::MatrixXcd columns = modes.vectors.leftCols(count);
   for (Index mode = 0; mode < count; ++mode) {

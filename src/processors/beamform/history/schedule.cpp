@@ -6,7 +6,7 @@
 namespace nearfield {
 namespace {
 
-/// More would not help a decomposition that takes longer than the time between maps.
+/// A longer lag would not help a decomposition that takes longer than the time between maps.
 constexpr int kMostLag = 8;
 constexpr double kMostApart = 1e6;
 
@@ -15,7 +15,7 @@ constexpr double kMostApart = 1e6;
 HistorySchedule::HistorySchedule(const BeamformSettings& settings, const Snapshots& snapshots, double windows_per_s)
     : windows_apart_(snapshots.windows_apart()), snapshots_(settings.average.snapshots), fewest_(settings.sources + 2) {
   if (windows_per_s > 0.0) {
-    constexpr double kRounding = 1e-9;  // of a rate that is the snapshots' or a part of it
+    constexpr double kRounding = 1e-9;  // for a rate that equals the snapshots' or is a fraction of it
     const double wanted = windows_per_s / windows_apart_ / settings.map_rate_hz;
     apart_ = static_cast<int>(std::clamp(std::ceil(wanted * (1.0 - kRounding)), 1.0, kMostApart));
   }

@@ -133,7 +133,7 @@ class Daemon {
   std::unique_ptr<RecordingController> recording_;
   std::unique_ptr<HealthTask> health_;
   std::unique_ptr<SearchTask> search_;
-  // These run the two tasks, so that they are destroyed before them.
+  // Threads of the two tasks, destroyed before them.
   std::unique_ptr<BackgroundWorker> health_worker_;
   std::unique_ptr<BackgroundWorker> search_worker_;
   std::unique_ptr<LiveEngine> engine_;

@@ -61,7 +61,7 @@ Faults faults() {
 
 /// Memory needs that follow from the settings alone, and the memory of this machine.
 struct MemoryCheck {
-  std::vector<nearfield::daemon::MemoryNeed> needs;  ///< of the run's device and the host; empty: unknown
+  std::vector<nearfield::daemon::MemoryNeed> needs;  ///< for the run's device and the host; empty: unknown
   nearfield::daemon::MemoryRoom room;
   nearfield::DeviceInfos devices;
 };

@@ -20,8 +20,8 @@ struct BitsPiece {
   std::span<const std::uint32_t> words;  ///< [bit-time][word]; empty when all of the piece is missing
   std::span<const MissingRun> missing;   ///< inside the piece, ascending; their words are silence
   std::uint32_t stream_id = 0;           ///< identity of the source's stream; a change is a restart
-  std::int64_t mono_ns = 0;              ///< when the last bit was in this host's memory, CLOCK_MONOTONIC
-  std::int64_t tai_ns = 0;               ///< the same instant, CLOCK_TAI
+  std::int64_t mono_ns = 0;              ///< arrival of the last bit in this host's memory, CLOCK_MONOTONIC
+  std::int64_t tai_ns = 0;               ///< arrival of the last bit, CLOCK_TAI
   GapCause cause = GapCause::kNotSent;   ///< cause of the gap, in a piece without words
 };
 

@@ -72,7 +72,7 @@ struct RecorderStatus {
   std::string path;                      ///< last file of the recording
   std::string began_by;                  ///< cause of the recording's begin, in words
   std::uint64_t recordings = 0;          ///< recordings begun since the recorder was made
-  std::uint64_t refused = 0;             ///< recordings that the quota prevented since the recorder was made
+  std::uint64_t refused = 0;             ///< recordings refused for lack of space since the recorder was made
   // About the current recording, or the last one:
   std::uint64_t files = 0;           ///< more than one after restarts of the source
   std::uint64_t bytes = 0;           ///< in these files

@@ -68,7 +68,7 @@ void go_to_background(pid_t parent) {
   if (getppid() != parent) {  // it ended before prctl()
     std::raise(SIGTERM);
   }
-  std::signal(SIGPIPE, SIG_IGN);  // that program may have ended while this one still has folders to remove
+  std::signal(SIGPIPE, SIG_IGN);  // the parent may end while folders are still to be removed
   (void)setpriority(PRIO_PROCESS, 0, kNiceOfBackground);
   cpu_set_t all;
   CPU_ZERO(&all);
@@ -131,7 +131,7 @@ Playing of_recording(const PlayArguments& arguments, const fs::path& folder) {
   Playing playing{.path = folder / "capture.h5", .config = folder / "play.yaml", .overrides = arguments.overrides};
   InputSettings carried = settings_for_input(arguments.input, arguments.config, arguments.overrides);
   (void)pascal_per_unit_for(carried.settings, arguments.input, true);
-  carried.settings.array.pascal_per_unit.reset();  // that of the run, which does not apply to the capture
+  carried.settings.array.pascal_per_unit.reset();  // the run's scale does not apply to the capture
   fmt::print(arguments.prints_json ? stderr : stdout, "{}\n", carried.description);
   std::ofstream file(playing.config);
   file << to_yaml(carried.settings);

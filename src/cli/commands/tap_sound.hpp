@@ -25,8 +25,8 @@ class TapSound {
   std::unique_ptr<BeamFiles> files_;
   std::string folder_;
   std::uint64_t ring_id_ = 0;               ///< ring whose layout has been checked
-  std::optional<std::uint32_t> stream_id_;  ///< of the previous frame
-  std::optional<std::uint64_t> epoch_;      ///< of the previous frame
+  std::optional<std::uint32_t> stream_id_;  ///< stream of the previous frame
+  std::optional<std::uint64_t> epoch_;      ///< epoch of the previous frame
   std::uint64_t changes_ = 0;               ///< changes of the epoch
   std::uint64_t frames_with_losses_ = 0;
 };

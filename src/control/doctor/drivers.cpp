@@ -81,7 +81,7 @@ Diagnosis drivers_diagnosis(const json& seen, const LimitedRun::Outcome& outcome
       .name = "drivers", .found = "", .needed = "OpenCL's loader, and a driver that can be loaded", .mend = ""};
   if (!seen.is_object()) {
     result.state = Diagnosis::State::kFail;
-    const bool is_of_driver = outcome.end != LimitedRun::End::kDone;  // loading never sets an exit code
+    const bool is_of_driver = outcome.end != LimitedRun::End::kDone;  // drivers never cause our exit codes
     result.found = fmt::format("the process that loads the drivers {}{}", outcome.ending(),
                                is_of_driver ? ", as a driver can cause it" : " and wrote nothing");
     result.mend = is_of_driver ? fmt::format("move the files of {} away one after the other", kVendorsFolder)

@@ -92,7 +92,7 @@ class LiveEngine {
   [[nodiscard]] Epoch& epoch() { return *epoch_; }
   /// True after a stream has begun.
   [[nodiscard]] bool is_streaming() const { return is_streaming_; }
-  /// Pending elements in the ring for the next window, an upper bound.
+  /// Elements in the ring that have not been taken yet.
   [[nodiscard]] std::uint64_t waiting_elements() const;
   [[nodiscard]] Overload& overload() { return overload_; }
 

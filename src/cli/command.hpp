@@ -1,7 +1,7 @@
 #pragma once
 #include <CLI/CLI.hpp>
 
-/// One function per command: declares its arguments and what runs once they are parsed. Listed in main.cpp's table.
+/// One function per command: declares its arguments and its action. Listed in main.cpp's table.
 namespace nearfield::cli {
 
 void add_simulate(CLI::App& app);

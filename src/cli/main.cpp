@@ -60,7 +60,7 @@ int run(int argc, char** argv) {
   try {
     return nearfield::control::parse_command_line(app, argc, argv, kProgram);
   } catch (const nearfield::DeviceError& error) {
-    // A compiler of OpenCL that is at work then removes its files at SIGINT and takes that for an error.
+    // An OpenCL compiler that is running removes its files at SIGINT and reports that as an error.
     if (nearfield::cli::StopSignal::raised()) {
       spdlog::debug("{}", error.what());
       throw nearfield::Error(nearfield::ExitCode::kInterrupted, "stopped while programs were compiled");

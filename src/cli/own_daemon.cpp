@@ -21,8 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// SIGINT, SIGTERM and SIGHUP wait as long as this exists: what arrives in a new child before it has its own actions
-/// for them would otherwise run the parent's handlers there, and be lost.
+/// Blocks SIGINT, SIGTERM and SIGHUP during its lifetime: in a new child, before it has its own actions for them, they
+/// would otherwise run the parent's handlers and be lost.
 class SignalsWait {
  public:
   SignalsWait() {
@@ -42,7 +42,7 @@ class SignalsWait {
   sigset_t before_{};
 };
 
-/// In the child: becomes nearfieldd, which ends with this process.
+/// Turns the child into nearfieldd, which ends with this process.
 [[noreturn]] void become_daemon(std::vector<std::string> line, const fs::path& sockets, const fs::path& log,
                                 pid_t parent, const SignalsWait& signals) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -55,7 +55,7 @@ class SignalsWait {
   std::signal(SIGPIPE, SIG_DFL);
   signals.end();
   for (const char* const of_service : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}) {
-    unsetenv(of_service);  // where this process is a service, its child is not the one that systemd watches
+    unsetenv(of_service);  // systemd watches this process, if it is a service, but not its child
   }
   setenv("NEARFIELD_RUNTIME_DIR", sockets.c_str(), 1);
   if (!log.empty()) {

@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-/// A nearfieldd that a command starts for itself, and the folder in which it lives.
+/// A nearfieldd that a command starts for itself, and the folder of its files.
 namespace nearfield::cli {
 
-/// TMPDIR, or /tmp. Throws IoError where TMPDIR names no folder.
+/// TMPDIR, or /tmp. Throws IoError if TMPDIR is not a folder.
 std::filesystem::path temporary_folder();
 
-/// A folder of this process that is gone, with all in it, when this is destroyed.
+/// A folder of this process that is removed with its contents in the destructor.
 class OwnFolder {
  public:
-  /// Below `parent`, for this user alone, with a name that begins with `name`. Throws IoError.
+  /// Makes a folder in `parent`, for this user only, with a name that begins with `name`. Throws IoError.
   OwnFolder(const std::filesystem::path& parent, const std::string& name);
   OwnFolder(const OwnFolder&) = delete;
   OwnFolder& operator=(const OwnFolder&) = delete;
@@ -26,25 +26,25 @@ class OwnFolder {
   std::string path_;
 };
 
-/// The process of a nearfieldd. It ends when this is destroyed, and when this process ends.
+/// The process of a nearfieldd. It ends in the destructor, and when this process ends.
 class OwnDaemon {
  public:
   static constexpr const char* kProgram = "nearfieldd";
 
-  /// Starts the nearfieldd beside this program, or else the one of PATH, with `arguments` and its default sockets in
-  /// `sockets`. Its output goes to the file `log`, or, where that is empty, where this process's goes. Throws IoError
-  /// when no process can be started; a program that is not found is an exit code of kNoInput.
+  /// Starts the nearfieldd in this program's folder, or else the one in PATH, with `arguments` and its default sockets
+  /// in `sockets`. Its output goes to the file `log`, or, if that is empty, to this process's output. Throws IoError if
+  /// no process can be started; a program that is not found results in the exit code kNoInput.
   OwnDaemon(std::vector<std::string> arguments, const std::filesystem::path& sockets,
             const std::filesystem::path& log = {});
   OwnDaemon(const OwnDaemon&) = delete;
   OwnDaemon& operator=(const OwnDaemon&) = delete;
-  /// end().
+  /// Calls end().
   ~OwnDaemon();
 
-  /// Its exit code once it has ended, kInternal where a signal ended it other than the SIGTERM of end(); nothing while
-  /// it runs.
+  /// Exit code once it has ended, kInternal if a signal ended it other than the SIGTERM of end(); nullopt while it
+  /// runs.
   std::optional<int> exit_code();
-  /// Asks it to end with SIGTERM, waits, and kills it after kPatience_s. Its exit code, as exit_code() has it.
+  /// Requests its end with SIGTERM, waits, and kills it after kPatience_s. Returns exit_code().
   int end();
 
  private:

@@ -4,20 +4,21 @@
 
 namespace nearfield::cli {
 
-/// Shows how far long work is: a bar on a terminal, elsewhere a plain line every tenth; nothing with -q. On stderr.
+/// Shows the progress of long work: a bar on a terminal, elsewhere a plain line every tenth; nothing with -q. On
+/// stderr.
 class Progress {
  public:
   explicit Progress(std::string what);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
-  /// `share` done, 0 to 1.
+  /// `share`: completed part, 0 to 1.
   void show(double share);
 
  private:
   void draw_bar(double share);
   std::string what_;
-  bool shown_;  ///< without -q
+  bool shown_;  ///< not with -q
   bool terminal_;
   bool drawn_ = false;
   int tenth_ = 0;

@@ -16,7 +16,7 @@
 namespace nearfield::cli {
 namespace {
 
-/// Of several epochs the one with the most frames of a processor, else the first.
+/// The epoch with the most frames of a processor; the first if several are equal.
 const nfr::EpochSummary& main_epoch(const std::vector<nfr::EpochSummary>& epochs) {
   return *std::max_element(epochs.begin(), epochs.end(),
                            [](const nfr::EpochSummary& a, const nfr::EpochSummary& b) { return a.frames < b.frames; });
@@ -34,7 +34,7 @@ std::string others(const std::vector<nfr::EpochSummary>& epochs, const nfr::Epoc
   return numbers.empty() ? "" : fmt::format("; the epochs {} had others", fmt::join(numbers, ", "));
 }
 
-/// The settings that a run's file carries, as YAML, and which they are, in words.
+/// Settings in a run's file, as YAML, and their origin in words.
 struct CarriedSettings {
   std::string yaml;
   std::string description;

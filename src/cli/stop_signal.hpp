@@ -12,19 +12,19 @@ namespace nearfield::cli {
 /// SIGINT and SIGTERM as a flag that long work polls.
 class StopSignal {
  public:
-  /// From now on the two no longer end the process.
+  /// Prevents the two signals from ending the process from now on.
   static void watch() {
     raised_ = false;
     std::signal(SIGINT, on_signal);
     std::signal(SIGTERM, on_signal);
   }
-  /// SIGHUP as well, unless it is ignored, as under nohup: for what must not outlive its terminal.
+  /// Watches SIGHUP as well, unless it is ignored, such as under nohup: for work that must not outlive its terminal.
   static void watch_hangup() {
     if (std::signal(SIGHUP, on_signal) == SIG_IGN) {
       std::signal(SIGHUP, SIG_IGN);
     }
   }
-  /// One of them came since watch().
+  /// True if one of the signals was received since watch().
   static bool raised() { return raised_; }
 
  private:
@@ -32,7 +32,8 @@ class StopSignal {
   inline static std::atomic<bool> raised_ = false;  // NOLINT: a signal handler reaches nothing else
 };
 
-/// While it exists, a signal that StopSignal watches cancels computations of this thread at their cancellation points.
+/// During its lifetime, a signal that StopSignal watches cancels computations of this thread at their cancellation
+/// points.
 class StoppedBySignal {
  public:
   StoppedBySignal()

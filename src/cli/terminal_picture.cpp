@@ -12,9 +12,9 @@
 namespace nearfield::cli {
 namespace {
 
-constexpr int kMostPixels = 96;  ///< a side; more takes a terminal longer to draw than the eye needs
+constexpr int kMostPixels = 96;  ///< per side; more slows terminals without a visible gain
 
-/// The value at shares of the image's height and width, 0 to 1, between the pixels' centres along straight lines.
+/// Value at fractions 0 to 1 of the image's height and width, interpolated bilinearly between the pixels' centres.
 std::complex<double> value_at(const PhasorImage& image, double down, double right) {
   const auto place = [](double share, int count) {
     const double at = std::clamp(share * count - 0.5, 0.0, static_cast<double>(count - 1));
@@ -34,7 +34,7 @@ std::complex<double> value_at(const PhasorImage& image, double down, double righ
   return upper * (1.0 - down_share) + lower * down_share;
 }
 
-/// Characters of a picture of the image's proportions; a character is about twice as high as wide.
+/// Size in characters of a picture with the image's proportions; a character is about twice as high as wide.
 TextSize picture_size(const PhasorImage& image, const TextSize& room) {
   const double ratio = static_cast<double>(image.rows) / image.columns;
   const double widest = std::min({static_cast<double>(room.columns), 2.0 * room.lines / ratio,

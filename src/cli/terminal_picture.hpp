@@ -15,10 +15,10 @@ struct PhasorImage {
   int columns = 0;
 };
 
-/// The values at a moment of the oscillation, Re(value e^{j phase}) over `top`, in colours from blue over white to red:
-/// two pixels a character, as half blocks with 24-bit colours, within `room`. Lines end with a line feed.
+/// Draws the values at a phase of the oscillation, Re(value e^{j phase}) over `top`, in colours from blue over white to
+/// red: two pixels per character, as half blocks with 24-bit colours, within `room`. Lines end with a line feed.
 std::string draw_moment(const PhasorImage& image, double phase_rad, double top, const TextSize& room);
-/// Magnitudes over `top` as characters from " " to "@", for where there are no colours.
+/// Draws magnitudes over `top` as characters from " " to "@", for outputs without colours.
 std::string draw_magnitudes(const PhasorImage& image, double top, const TextSize& room);
 
 }  // namespace nearfield::cli

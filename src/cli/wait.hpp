@@ -8,7 +8,7 @@
 
 namespace nearfield::cli {
 
-/// `--wait [SECONDS]`, 60 without a number: how long a command waits for a daemon that is still starting.
+/// Adds `--wait [SECONDS]`, 60 without a number: the longest wait for a daemon that is still starting.
 inline void add_wait(CLI::App& command, double& wait_s) {
   command.add_option("--wait", wait_s, "wait so many seconds, 60 without a number, until the daemon answers")
       ->expected(0, 1)
@@ -17,8 +17,8 @@ inline void add_wait(CLI::App& command, double& wait_s) {
       ->type_name("[SECONDS]");
 }
 
-/// Calls `answers` every 50 ms until it returns true, `wait_s` are over or StopSignal came; false in the last two
-/// cases.
+/// Calls `answers` every 50 ms until it returns true, `wait_s` have passed or StopSignal was raised; false in the last
+/// two cases.
 template <typename Answers>
 bool wait_for(double wait_s, const Answers& answers) {
   constexpr std::chrono::milliseconds kPause{50};

@@ -29,7 +29,7 @@ Configurator::Configurator(ConfigurationSource source, Settings settings, LiveIn
 
 void Configurator::close() {
   const std::uint64_t one = 1;
-  (void)!write(closed_.get(), &one, sizeof one);  // an eventfd takes it or is readable already
+  (void)!write(closed_.get(), &one, sizeof one);  // fails only if the eventfd is readable already
 }
 
 Configurator::Change Configurator::set(const std::vector<std::string>& overrides) {

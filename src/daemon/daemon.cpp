@@ -40,19 +40,20 @@
 namespace nearfield::daemon {
 namespace {
 
-/// How long the engine waits for bits before it looks whether it is to stop.
+/// Timeout of the engine's wait for bits: it then checks for a stop.
 constexpr std::int64_t kPatienceNs = 20 * kMillisecondNs;
 constexpr std::int64_t kHouseNs = 20 * kMillisecondNs;
 constexpr std::int64_t kCountNs = 200 * kMillisecondNs;
-/// The main thread comes round every 20 ms; later than this, it did not run because the process or machine was stopped.
+/// Longest interval of the main thread's housekeeping, due every 20 ms; more means that the process or machine was
+/// stopped.
 constexpr std::int64_t kLatestHouseNs = 200 * kMillisecondNs;
 
-/// How long the source's thread may take for a turn: it looks every 50 ms at most whether it is to stop.
+/// Longest turn of the source's thread, which checks for a stop at least every 50 ms.
 constexpr std::int64_t kSourceTurnNs = 10 * kSecondNs;
-/// The same of the control thread, which waits for disks where a client asks for recordings.
+/// Longest turn of the control thread, which waits for disks if a client asks for recordings.
 constexpr std::int64_t kControlTurnNs = 60 * kSecondNs;
 
-/// How long the end of the process waits for a thread that hangs.
+/// Longest time that the end of the process waits for a thread that hangs.
 constexpr std::int64_t kWebPatienceNs = 2 * kSecondNs;
 
 void name_thread(const char* name) { pthread_setname_np(pthread_self(), name); }
@@ -63,7 +64,7 @@ void warn_of(const std::vector<std::string>& warnings) {
   }
 }
 
-/// What is known of an epoch before its first frame.
+/// Logs the notes on an epoch before its first frame.
 void announce(const Epoch& epoch) {
   for (const std::string& note : epoch.notes) {
     spdlog::info("{}", note);
@@ -71,14 +72,14 @@ void announce(const Epoch& epoch) {
   warn_of(epoch.warnings);
 }
 
-/// The reply to who changed the configuration, with what the log says of it.
+/// Reply to the client that changed the configuration, with the warnings of the log.
 nlohmann::json reply_of(const Configurator::Change& change) {
   return {{"epoch", change.epoch},
           {"message", fmt::format("epoch {} is in effect", change.epoch)},
           {"warnings", change.warnings}};
 }
 
-/// Sets a flag as long as it lives.
+/// Sets a flag during its lifetime.
 class Flagged {
  public:
   explicit Flagged(std::atomic<bool>& flag) : flag_(&flag) { *flag_ = true; }
@@ -93,7 +94,7 @@ class Flagged {
 nlohmann::json senders_json(const SourceCounters& counters, std::int64_t now_ns) {
   nlohmann::json senders = {{"present", nullptr}, {"other", nullptr}};
   const auto describe = [&](const Sender& sender) {
-    const std::int64_t ago_ns = std::max<std::int64_t>(now_ns - sender.seen_ns, 0);  // it may have been seen just now
+    const std::int64_t ago_ns = std::max<std::int64_t>(now_ns - sender.seen_ns, 0);  // it may be newer than now_ns
     const double ago_s = static_cast<double>(ago_ns) / static_cast<double>(kSecondNs);
     return nlohmann::json{{"address", text_of(sender.peer)}, {"stream_id", sender.stream_id}, {"s_ago", ago_s}};
   };
@@ -101,7 +102,7 @@ nlohmann::json senders_json(const SourceCounters& counters, std::int64_t now_ns)
     senders["present"] = describe(*counters.sender);
     senders["present"].erase("s_ago");
   }
-  // Who has taken over is no longer the other one.
+  // A sender that has taken over is no longer the other one.
   const bool took_over = counters.sender && counters.other && counters.sender->stream_id == counters.other->stream_id;
   if (counters.other && !took_over) {
     senders["other"] = describe(*counters.other);
@@ -109,7 +110,7 @@ nlohmann::json senders_json(const SourceCounters& counters, std::int64_t now_ns)
   return senders;
 }
 
-/// Real-time priority of a thread of the stream; where it is not permitted, the main thread has logged that already.
+/// Sets the real-time priority of a thread of the stream; the main thread has logged already if it is not permitted.
 std::function<void()> stream_thread(const char* name, const DaemonSettings::Realtime& realtime) {
   return [name, realtime] {
     name_thread(name);
@@ -117,7 +118,7 @@ std::function<void()> stream_thread(const char* name, const DaemonSettings::Real
   };
 }
 
-/// As an absolute path, for clients with another working directory; null for a run of the defaults.
+/// Absolute path, for clients with another working directory; null for a run with defaults.
 nlohmann::json configuration_file(const std::string& path) {
   const bool is_file = !path.empty() && path != kStandardInput;
   return !is_file ? nlohmann::json() : nlohmann::json(std::filesystem::absolute(path).lexically_normal().string());
@@ -127,7 +128,7 @@ Beginning beginning_of(const Epoch& epoch, std::size_t processor) {
   return {.processor = processor, .epoch = epoch.number};
 }
 
-/// Of what the level of recordings is a magnitude; null where no processor makes images.
+/// Quantity whose magnitude the level of recordings is; null if no processor makes images.
 nlohmann::json level_of(const Engine& engine) {
   for (std::size_t p = 0; p < engine.processors(); ++p) {
     for (const Product& product : engine.header(p).products) {
@@ -139,7 +140,7 @@ nlohmann::json level_of(const Engine& engine) {
   return nullptr;
 }
 
-/// Of each processor: its name and its device.
+/// Name and device of each processor.
 std::vector<std::pair<std::string, std::string>> devices_of(const Engine& engine) {
   std::vector<std::pair<std::string, std::string>> devices;
   for (std::size_t p = 0; p < engine.processors(); ++p) {
@@ -166,7 +167,7 @@ Daemon::Daemon(DaemonOptions options)
   warn_of(control::exposure_warnings(*settings_.daemon));
   require_memory(needs_of_source(settings_), memory_room({}));
   ocl::DriverAccount driver_account;
-  (void)ocl::Device::open(settings_.device);  // throws: the bits of a scene, which come next, take up to minutes
+  (void)ocl::Device::open(settings_.device);  // throws before a scene's bits are made, which takes up to minutes
   source_ = make_source(source_settings(settings_));
   warn_of(source_->warnings());
   input_ = live_input(settings_, *source_);
@@ -193,10 +194,10 @@ Daemon::Daemon(DaemonOptions options)
   metrics_ = std::make_shared<control::Metrics>(metric_names(), now_ns);
   accounts_ = std::make_unique<Accounts>(metrics_, log_);
   watchdog_ = std::make_unique<control::Watchdog>(control::ServiceManager::watchdog_interval_ns(), now_ns);
-  end_at_signal_.reset();  // from here on there are files to be put away, which a stop in run() does
+  end_at_signal_.reset();  // from here on files must be cleaned up, which a stop in run() does
   make_socket_folders();
   open_outputs();
-  // A search may take seconds, for which no microphone may stay unwatched.
+  // A separate worker, since a search may take seconds, during which microphones must remain watched.
   health_worker_ = std::make_unique<BackgroundWorker>("nf-health");
   search_worker_ = std::make_unique<BackgroundWorker>("nf-search", BackgroundWorker::Priority::kLow);
   health_ = std::make_unique<HealthTask>(*health_worker_, health_hooks(first->plan.settings.array.geometry));
@@ -221,7 +222,7 @@ Daemon::Daemon(DaemonOptions options)
     start_threads();
     recording_->use(effective);
     open_control();
-    release_free_memory();  // of planning and compiling
+    release_free_memory();  // after planning and compiling
     release_file_pages();
   } catch (...) {
     stop();
@@ -255,7 +256,7 @@ void Daemon::make_socket_folders() const {
   }
 }
 
-/// Of what frames count, in first_bit_time and their windows: bits, or samples.
+/// Rate in Hz of the unit that Frame::first_bit_time counts (bits or samples).
 std::uint32_t Daemon::bit_rate_hz() const { return static_cast<std::uint32_t>(std::lround(input_.element_rate_hz)); }
 
 void Daemon::open_outputs() {
@@ -445,7 +446,7 @@ HealthTask::Hooks Daemon::health_hooks(const ArrayGeometry& geometry) {
   return hooks;
 }
 
-/// Of processors that were not there before.
+/// Logs the endpoints of processors that are new in this epoch.
 void Daemon::update_endpoints(const Epoch& epoch) {
   std::vector<std::string> names;
   for (std::size_t p = 1; p < epoch.engine->processors(); ++p) {
@@ -518,7 +519,7 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
     watch_->expect_first(planning_limit_ns());
   };
   try {
-    prepare_outputs(*next);  // first: it may fail, and nothing is changed yet
+    prepare_outputs(*next);  // first: it may fail while nothing is changed yet
     health_->prepare(*next);
     search_->prepare(*next);
   } catch (...) {
@@ -542,7 +543,7 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   return old;
 }
 
-/// Between two hops.
+/// Called between two hops.
 void Daemon::begin_epoch(Recorder& recorder) const {
   const Epoch& epoch = engine_->epoch();
   for (std::size_t p = 0; p < epoch.engine->processors(); ++p) {
@@ -561,7 +562,7 @@ void Daemon::install_recorder(Recorder* recorder) {
 }
 
 void Daemon::log_run(const Epoch& epoch) {
-  control::keep_crash_reports();  // its programs were compiled
+  control::keep_crash_reports();  // after its programs were compiled
   const double hop = static_cast<double>(epoch.plan.settings.front_end.hop_samples);
   const double rate_hz = epoch.plan.sample_rate_hz / hop;
   hop_rate_hz_ = rate_hz;
@@ -644,9 +645,8 @@ void Daemon::start_threads() {
   });
 }
 
-/// Ends the process where the deadline is not the default, which the shipped configuration has, or where a service
-/// manager watches the process and starts it again. A daemon that is run by hand, on a busy machine or beside one that
-/// sleeps, goes on.
+/// Ends the process if the deadline is not the default, which the shipped configuration has, or if a service manager
+/// watches the process and restarts it. A daemon that is started by hand, on a busy or a suspended machine, continues.
 bool Daemon::meet_hung_frame(std::int64_t age_ns) {
   constexpr const char* kKey = "daemon.deadlines.frame_ms";
   const std::string hung = fmt::format("a frame has not ended after {} ms", age_ns / kMillisecondNs);
@@ -741,10 +741,10 @@ void Daemon::handle_signals() {
   }
 }
 
-/// Planning takes long; the watchdog must be fed meanwhile.
+/// Reloads on a separate thread, since planning takes long and the watchdog must be fed meanwhile.
 void Daemon::reload_aside() {
   if (reloads_wanted_++ > 0) {
-    return;  // the one under way may have read the file before it changed: another follows it
+    return;  // the reload in progress may have read the old file: another follows it
   }
   reloader_ = std::jthread([this] {
     int wanted = 0;
@@ -763,7 +763,7 @@ void Daemon::reload_aside() {
 
 void Daemon::do_housekeeping(std::int64_t now_ns) {
   if (kept_ns_ != 0 && now_ns - kept_ns_ > kLatestHouseNs) {
-    input_ns_ = std::min(now_ns, input_ns_ + now_ns - kept_ns_);  // a source could not be heard meanwhile
+    input_ns_ = std::min(now_ns, input_ns_ + now_ns - kept_ns_);  // the source was not read meanwhile
   }
   kept_ns_ = now_ns;
   judge_input(now_ns);
@@ -790,8 +790,7 @@ void Daemon::do_housekeeping(std::int64_t now_ns) {
   }
 }
 
-/// Each server waits by itself until there is a descriptor for its next client; why nobody is served is said here,
-/// once.
+/// Logs once why no client is served; each server waits by itself until there is a descriptor for its next client.
 void Daemon::look_for_descriptors() {
   const FileDescriptor spare(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
   if (!spare.valid() && (errno == EMFILE || errno == ENFILE)) {
@@ -803,7 +802,7 @@ void Daemon::look_for_descriptors() {
 }
 
 std::int64_t Daemon::control_limit_ns() const {
-  // A change may wait for one that SIGHUP began, and then takes as long itself.
+  // A change may wait for one that SIGHUP began, and then takes equally long.
   const ConfigurationSource& configuration = options_.configuration;
   const double changing_s =
       is_changing_ ? 2.0 * (configuration.reading_limit_s + configuration.compiling_limit_s) : 0.0;
@@ -834,7 +833,7 @@ bool Daemon::do_threads_turn(std::int64_t now_ns) {
   return !source_turns_.is_late() && !control_turns_.is_late();
 }
 
-/// A hung thread that serves HTTP is reported and waited for: frames, recordings and the control socket do not need it,
+/// Reports a hung thread that serves HTTP, and waits for it: frames, recordings and the control socket do not need it,
 /// and a thread cannot be ended from outside.
 void Daemon::watch_web(std::int64_t now_ns) {
   const std::lock_guard lock(web_mutex_);
@@ -853,7 +852,7 @@ void Daemon::watch_web(std::int64_t now_ns) {
   }
 }
 
-/// Logs the counts of the engine's thread, which thus never waits for the log.
+/// Logs the counts of the engine's thread, so that it never waits for the log.
 void Daemon::log_news() {
   if (const std::int64_t age_ms = late_frames_ms_.exchange(0); age_ms > 0) {
     log_->log(spdlog::level::warn, "slow_frame",
@@ -888,7 +887,7 @@ void Daemon::watch_input(std::int64_t now_ns) {
   }
 }
 
-/// By windows, not by bits: a stranger's few bits are no input. Bits that wait for a busy engine are some.
+/// Judges by windows, not by bits: a stranger's few bits are no input. Bits that wait for a busy engine count as input.
 void Daemon::judge_input(std::int64_t now_ns) {
   const DaemonSettings::NoInput& rule = settings_.daemon->no_input;
   const bool is_waiting = source_->ring().counters().pending >= most_idle_elements_;
@@ -909,7 +908,7 @@ void Daemon::judge_input(std::int64_t now_ns) {
   service_.status(none ? "no input" : fmt::format("{}, {:.0f} frames a second", input_.name, hop_rate_hz_.load()));
 }
 
-/// In the order in which one part needs the other.
+/// Stops parts in reverse order of dependency.
 void Daemon::stop() {
   if (configurator_) {
     configurator_->close();
@@ -942,7 +941,7 @@ void Daemon::stop() {
   watch_.reset();
   ring_output_.reset();
   zmq_output_.reset();
-  if (web_ && !web_->ends_within(kWebPatienceNs)) {  // the last: nothing else is lost
+  if (web_ && !web_->ends_within(kWebPatienceNs)) {  // last, so that nothing else is lost
     spdlog::shutdown();
     end_process(ExitCode::kInternal, "the thread that serves page and metrics hangs; all else has ended");
   }

@@ -6,8 +6,8 @@
 
 namespace nearfield::daemon {
 
-/// The OpenCL devices that a daemon with these settings would use, as notes with their names, or the problem that one
-/// of them is not there. Opens the run's and compiles nothing.
+/// Notes with the names of the OpenCL devices that a daemon with these settings would use, or the problem that one of
+/// them is missing. Opens the run's device and compiles nothing.
 std::vector<control::Finding> device_findings(const Settings& settings);
 
 }  // namespace nearfield::daemon

@@ -34,7 +34,7 @@ void be_busy(std::int64_t duration_ns) {
   }
 }
 
-/// Read by tests/daemon/live_runs.py, which measures how soon after it the process ends.
+/// Prints a line for tests/daemon/live_runs.py, which measures how soon after it the process ends.
 void say(const std::string& what) {
   fmt::print(stderr, "NEARFIELDD_FAULT: {} at {} ns of CLOCK_MONOTONIC\n", what, monotonic_ns());
 }
@@ -51,7 +51,7 @@ void hang() {
   *reinterpret_cast<volatile int*>(nowhere) = 1;  // NOLINT(performance-no-int-to-ptr)
 }
 
-/// The fault of a frame; empty where the words name none.
+/// The fault of a frame; empty if the words name none.
 std::function<void(std::uint64_t)> frame_fault(const std::vector<std::string>& parts) {
   if (parts[0].ends_with("-hang")) {
     return {};
@@ -102,7 +102,7 @@ std::function<void()> hang_while_there(const std::string& file) {
   };
 }
 
-/// Once: what comes afterwards shows that the thread goes on.
+/// Hangs once: later events show that the thread continues.
 std::function<void()> web_fault(const std::vector<std::string>& parts) {
   if (parts[0] != "web-hang" || parts.size() != 2) {
     return {};

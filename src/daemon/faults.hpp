@@ -7,18 +7,18 @@ namespace nearfield::daemon {
 
 /// Faults for tests; empty functions: none.
 struct Faults {
-  std::function<void(std::uint64_t sequence)> frame;  ///< called on the engine's thread where a frame is computed
+  std::function<void(std::uint64_t sequence)> frame;  ///< called on the engine's thread when a frame is computed
   std::function<void()> start;                        ///< called once, before the command line is read
   std::function<void()> warming;                      ///< called by the child process before it compiles
   std::function<void()> web;                          ///< called once, on the thread that serves HTTP
   std::function<void()> source;                       ///< called once, on the source's thread
   std::function<void()> control;                      ///< called on the control thread, with each `config`
-  std::function<void()> mask;                         ///< called on the engine's thread, where masks are changed
-  double turn_limit_s = 0.0;                          ///< how long a turn of these two may take; 0: as always
-  double warming_limit_s = 0.0;                       ///< how long the daemon waits for it; 0: as always
+  std::function<void()> mask;                         ///< called on the engine's thread when masks are changed
+  double turn_limit_s = 0.0;                          ///< longest turn of these two threads; 0: the usual one
+  double warming_limit_s = 0.0;                       ///< limit for the child process; 0: the usual one
 };
 
-/// Faults that tests set in $NEARFIELDD_FAULT; linked into nearfieldd_faulty alone:
+/// Faults that tests set in $NEARFIELDD_FAULT; linked into nearfieldd_faulty only:
 ///   hang:N          frame N never ends
 ///   device:N        frame N fails as if the device had
 ///   crash:N         frame N writes to memory that is not there

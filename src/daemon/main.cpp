@@ -60,9 +60,9 @@ Faults faults() {
 #endif
 }
 
-/// What the settings alone say of the memory that they need, and what is here.
+/// Memory needs that follow from the settings alone, and the memory of this machine.
 struct MemoryCheck {
-  std::vector<nearfield::daemon::MemoryNeed> needs;  ///< of the run's device and the host; empty: not known
+  std::vector<nearfield::daemon::MemoryNeed> needs;  ///< for the run's device and the host; empty: unknown
   nearfield::daemon::MemoryRoom room;
   nearfield::DeviceInfos devices;
 };
@@ -72,7 +72,7 @@ MemoryCheck memory_of(const nearfield::Settings& settings) {
   MemoryCheck memory;
   try {
     memory.devices = nearfield::find_devices(nearfield::ocl::find_device(settings.device), settings);
-  } catch (const nearfield::Error&) {  // device_findings() says so
+  } catch (const nearfield::Error&) {  // device_findings() reports it
   }
   memory.needs = needs_of_source(settings);
   const bool describes_itself = memory.needs.empty();  // its geometry is not known here
@@ -85,7 +85,7 @@ MemoryCheck memory_of(const nearfield::Settings& settings) {
   return memory;
 }
 
-/// What is wrong with a scene that the daemon is to play itself.
+/// Problem of a scene that the daemon is to play itself, or nullopt.
 std::optional<Finding> scene_problem(const nearfield::DaemonSettings::Source& source) {
   try {
     if (source.kind == nearfield::DaemonSettings::SourceKind::kSimulate) {
@@ -93,18 +93,18 @@ std::optional<Finding> scene_problem(const nearfield::DaemonSettings::Source& so
     }
   } catch (const nearfield::ConfigError& error) {
     return Finding{Finding::Kind::kProblem, error.what(), "files"};
-  } catch (const nearfield::Error& error) {  // of a file that the scene names
+  } catch (const nearfield::Error& error) {  // from a file that the scene names
     return Finding{Finding::Kind::kProblem, fmt::format("daemon.source.scene: {}", nearfield::message_for_owner(error)),
                    "files"};
   }
   return std::nullopt;
 }
 
-/// What a daemon that starts now would find.
+/// Findings that a daemon would have if it started now.
 struct CheckResult {
   std::vector<Finding> findings;
-  std::optional<MemoryCheck> memory;  ///< where the configuration is right
-  std::vector<std::string> premises;  ///< likewise
+  std::optional<MemoryCheck> memory;  ///< if the configuration is valid
+  std::vector<std::string> premises;  ///< if the configuration is valid
   [[nodiscard]] std::size_t problems() const {
     return static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(), [](const Finding& finding) {
       return finding.kind == Finding::Kind::kProblem;
@@ -112,12 +112,12 @@ struct CheckResult {
   }
 };
 
-/// Rate of decimated samples that the settings say; 0 where the source is a file or a scene, which has its own.
+/// Rate of decimated samples in the settings; 0 if the source is a file or a scene, which has its own.
 double announced_rate_hz(const nearfield::Settings& settings) {
   return nearfield::is_bare(settings.daemon->source) ? nearfield::sample_rate_of(settings) : 0.0;
 }
 
-/// With a configuration that is right, on this machine.
+/// Checks this machine for a valid configuration.
 CheckResult look_around(const nearfield::daemon::ConfigurationSource& configuration) {
   const nearfield::Settings settings = nearfield::load_daemon_settings(configuration.path, configuration.overrides);
   CheckResult result{.findings = nearfield::control::machine_findings(settings),
@@ -179,7 +179,7 @@ void print_json(const CheckResult& result, const std::string& name) {
   fmt::print("{}\n", answer.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-/// The configuration's own problems are reported first; the machine is checked where there are none.
+/// Reports the configuration's own problems first; the machine is checked if there are none.
 int check(const nearfield::daemon::ConfigurationSource& configuration, bool as_json) {
   CheckResult result;
   for (std::string& problem : nearfield::control::configuration_problems(configuration.path, configuration.overrides)) {
@@ -208,7 +208,7 @@ int check(const nearfield::daemon::ConfigurationSource& configuration, bool as_j
   return static_cast<int>(code);
 }
 
-/// What options say beside --set, which wins over them.
+/// Puts options before the values of --set, which take precedence.
 void put_options_into_overrides(Arguments& arguments) {
   std::vector<std::string>& overrides = arguments.options.configuration.overrides;
   std::vector<std::string> said = nearfield::device_overrides(arguments.device);
@@ -238,11 +238,11 @@ int run(Arguments& arguments) {
     arguments.summary = "-";
   }
   if (!arguments.summary.empty() && arguments.summary != "-") {
-    nearfield::require_replaceable(arguments.summary);  // now, and not after hours
+    nearfield::require_replaceable(arguments.summary);  // fails now instead of after hours
   }
   nearfield::control::report_crashes("nearfieldd", fmt::format("{} {}", nearfield::version(), nearfield::commit()),
                                      nearfield::control::crash_folder());
-  std::signal(SIGPIPE, SIG_IGN);  // readers may go at any time
+  std::signal(SIGPIPE, SIG_IGN);  // readers may disconnect at any time
   std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is an error to report
   nearfield::keep_large_blocks_apart();
   const Faults wanted = faults();

@@ -25,7 +25,7 @@ namespace {
 
 constexpr double kStep = 1000.0;
 
-/// Images of a frame on the host besides a batch's: those that are published, and the fewest slots of the ring.
+/// Images of a frame on the host besides a batch's: the published ones, and the least number of slots of the ring.
 constexpr double kHostImages = 1.0 + 4.0;
 
 std::string size_text(double bytes) {

@@ -10,30 +10,30 @@
 
 namespace nearfield::daemon {
 
-/// What one part of a configuration keeps in memory for as long as it runs, at least.
+/// Least memory that one part of a configuration holds for as long as it runs.
 struct MemoryNeed {
   std::string key;
-  std::string what;           ///< with its size, for a message
-  double host_bytes = 0.0;    ///< of this machine
-  double device_bytes = 0.0;  ///< of its device, which is this machine's memory where the device is a processor
-  std::size_t device = 0;     ///< 0: the run's; else a number of DeviceInfos
+  std::string what;           ///< description with its size, for a message
+  double host_bytes = 0.0;    ///< memory of this machine
+  double device_bytes = 0.0;  ///< memory of its device, which is this machine's if the device is a processor
+  std::size_t device = 0;     ///< 0: the run's device; else a number of DeviceInfos
 };
 
-/// Memory in bytes.
+/// Free memory in bytes.
 struct MemoryRoom {
   double host_bytes = 0.0;
-  std::optional<double> device_bytes = {};                ///< of the run's device, where it has memory of its own
+  std::optional<double> device_bytes = {};                ///< on the run's device, if it has its own memory
   std::vector<std::optional<double>> other_devices = {};  ///< likewise, from number 1 on
 };
 
-/// Images and ring slots, and the history of an armed recorder: all that a new configuration allocates. `settings` must
-/// carry the input's own geometry; `devices` are the processors', as DeviceInfos has them.
+/// Memory that a new configuration allocates: images and ring slots, and the history of an armed recorder. `settings`
+/// must carry the input's own geometry; `devices` are the processors', in the order of DeviceInfos.
 std::vector<MemoryNeed> needs_of_epoch(const Settings& settings, const std::vector<std::size_t>& devices = {});
-/// The ring of bits between source and engine, which is there from the start; of sources that the settings alone
+/// Memory of the ring of bits between source and engine, allocated at the start; for sources that the settings alone
 /// describe (udp, pipe).
 std::vector<MemoryNeed> needs_of_source(const Settings& settings);
 
-/// What is free here (MemAvailable of /proc/meminfo) and on `devices`, if any are given.
+/// Free memory of this machine (MemAvailable of /proc/meminfo) and of `devices`, if any are given.
 MemoryRoom memory_room(std::span<const ocl::DeviceInfo> devices);
 
 /// One message for each memory that is too small, naming the key of the largest need; empty when all fits.

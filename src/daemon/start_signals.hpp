@@ -5,15 +5,15 @@
 
 namespace nearfield::daemon {
 
-/// Blocks SIGTERM, SIGINT and SIGHUP for this thread and all that it starts, and ignores those whose default is to end
-/// a process and that mean nothing to a daemon (SIGUSR1, SIGUSR2, SIGALRM, SIGIO, real-time signals and the like). To
-/// be called first thing in main().
+/// Blocks SIGTERM, SIGINT and SIGHUP for this thread and all that it starts, and ignores signals that would end a
+/// process by default and mean nothing to a daemon (SIGUSR1, SIGUSR2, SIGALRM, SIGIO, real-time signals and the like).
+/// Must be the first call of main().
 void hold_signals();
 
-/// Undoes hold_signals() where a run is short and Ctrl-C must end it.
+/// Undoes hold_signals() for short runs that Ctrl-C must end.
 void release_signals();
 
-/// Ends the process at SIGTERM or SIGINT while it starts and has nothing to put away: compiling takes seconds. Once
+/// Ends the process at SIGTERM or SIGINT while it starts and has nothing to clean up: compiling takes seconds. Once
 /// this is destroyed, signals wait for Daemon::run().
 class EndAtSignal {
  public:

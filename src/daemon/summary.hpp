@@ -8,7 +8,7 @@
 
 namespace nearfield::daemon {
 
-/// The summary of a run, for tests and long runs. The engine's thread calls add(); json() is called after that thread
+/// Statistics of a run, for tests and long runs. The engine's thread calls add(); json() is called after that thread
 /// has ended.
 class Summary {
  public:
@@ -20,7 +20,7 @@ class Summary {
   control::LatencyHistogram intervals_;
   control::LatencyHistogram ages_;
   std::uint64_t frames_ = 0;
-  std::uint64_t flagged_ = 0;  ///< frames whose window holds missing ones
+  std::uint64_t flagged_ = 0;  ///< frames whose window has missing bit-times
   std::uint64_t shed_hops_ = 0;
   std::uint64_t absent_hops_ = 0;
   std::uint64_t first_sequence_ = 0;

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kPageAddressKey = "daemon.page.address";
 
 constexpr std::int64_t kAskEveryNs = 1'000'000'000;
-/// Between two looks of a thread that runs.
+/// Longest time between two calls of look() by a thread that runs.
 constexpr std::int64_t kLatestWebLookNs = 1'000'000'000;
 
 std::string served_socket(const std::string& setting, std::string_view file) {
@@ -89,7 +89,7 @@ void Web::open_page(const Settings& settings, const std::string& version) {
   if (!listen(std::move(options), is_explicit)) {
     return;
   }
-  if (has_control && token_file_.empty()) {  // after the address is this daemon's
+  if (has_control && token_file_.empty()) {  // only once the address is this daemon's
     make_token(control_socket, is_explicit);
   }
   if (token_file_.empty()) {

@@ -7,8 +7,8 @@ namespace nearfield::page {
 /// A file of the page, embedded at build time by cmake/embed_page.py.
 struct Asset {
   std::string_view path;  ///< "/index.html"
-  std::string_view type;  ///< of HTTP
-  std::string_view etag;  ///< in its quotes; another one for other bytes
+  std::string_view type;  ///< HTTP content type
+  std::string_view etag;  ///< with its quotes; changes with the bytes
   std::string_view bytes;
 };
 

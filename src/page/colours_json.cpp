@@ -13,7 +13,7 @@ using nlohmann::json;
 
 constexpr std::size_t kColours = 256;
 
-/// The colours from `first` to `last`, both included.
+/// The colours from `first` to `last`, inclusive.
 json colours_between(double first, double last, Rgb8 (*colour)(double)) {
   json colours = json::array();
   for (std::size_t i = 0; i < kColours; ++i) {

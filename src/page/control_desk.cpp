@@ -18,7 +18,7 @@ json refused_reply(const std::string& message, int exit_code) {
   return {{"ok", false}, {"error", {{"message", message}, {"exit_code", exit_code}}}};
 }
 
-/// Each request opens a connection of its own: that costs little, and a restarted daemon is found.
+/// Opens a connection per request: that costs little, and a restarted daemon is found.
 json ControlDesk::Line::call(const std::string& socket, const json& request, double timeout_s) {
   try {
     if (socket.empty()) {

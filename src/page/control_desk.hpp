@@ -12,32 +12,32 @@
 
 namespace nearfield::page {
 
-/// Requests to a daemon's control socket, on two threads: one of the page's clients, of which a `set` may take minutes,
-/// and one for the status alone. Results are handed over on those threads.
+/// Requests to a daemon's control socket, on two threads: one for the page's clients, whose `set` may take minutes, and
+/// one for the status alone. Results are delivered on those threads.
 class ControlDesk {
  public:
-  /// How long the status may take, which a daemon that compiles for a `set` answers late.
+  /// Timeout of the status, which a daemon that compiles for a `set` answers slowly.
   static constexpr double kStatusTimeout_s = 2.0;
 
-  /// `socket` as the setting daemon.control.socket says it; empty: there is none.
+  /// `socket` is the setting daemon.control.socket; empty: none.
   explicit ControlDesk(std::string socket);
-  /// Breaks off the request that is under way.
+  /// Aborts the current request.
   ~ControlDesk();
   ControlDesk(const ControlDesk&) = delete;
   ControlDesk& operator=(const ControlDesk&) = delete;
 
-  /// From now on requests go to this socket. The thread that makes requests.
+  /// Sends later requests to this socket. For the thread that makes requests.
   void use(std::string socket) { socket_ = std::move(socket); }
 
   /// `done` receives the reply of docs/control.md, {"ok": true, "result": ...} or {"ok": false, "error": ...}. False,
-  /// and no reply, where Worker::kMostWaiting requests wait already, of all clients together.
+  /// without a reply, if Worker::kMostWaiting requests of all clients are pending already.
   bool request(std::uint64_t client, nlohmann::json request, std::function<void(nlohmann::json reply)> done);
-  /// Gives up the requests of a client that wait; one that is under way ends.
+  /// Drops the pending requests of a client; the current one completes.
   void forget(std::uint64_t client) { requests_.drop(client); }
   void status(std::function<void(nlohmann::json reply)> done);
 
  private:
-  /// A connection that another thread can break off.
+  /// A connection that another thread can abort.
   class Line {
    public:
     nlohmann::json call(const std::string& socket, const nlohmann::json& request, double timeout_s);
@@ -45,7 +45,7 @@ class ControlDesk {
 
    private:
     std::mutex mutex_;
-    std::shared_ptr<control::Client> client_;  ///< guarded by mutex_, as is is_closed_
+    std::shared_ptr<control::Client> client_;  ///< guarded by mutex_, like is_closed_
     bool is_closed_ = false;
   };
 
@@ -56,7 +56,7 @@ class ControlDesk {
   Worker status_{"nf-page-state"};
 };
 
-/// A reply that refuses, as the control protocol has it.
+/// A refusal in the format of the control protocol.
 nlohmann::json refused_reply(const std::string& message, int exit_code);
 
 }  // namespace nearfield::page

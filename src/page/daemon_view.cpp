@@ -64,7 +64,7 @@ std::uint64_t DaemonView::number_of(const Session& session) const {
 // --- sessions --------------------------------------------------------------------------------------------------------
 
 void DaemonView::opened(Session& session) {
-  if (sessions_.empty()) {  // the daemon may have ended or changed since anybody looked
+  if (sessions_.empty()) {  // the daemon may have ended or changed meanwhile
     status_reply_ = nullptr;
     ++status_round_;
   }
@@ -118,7 +118,7 @@ void DaemonView::answer(std::uint64_t client, const json& id, const json& reply)
 }
 
 bool DaemonView::ask(std::uint64_t client, json request, std::function<void(const json& reply)> done) {
-  // The thread of desk_ gets a copy of what says whether this object lives, as only this one may look at alive_.
+  // The thread of desk_ gets a weak copy of alive_, which only this thread may check.
   return desk_.request(
       client, std::move(request),
       [server = server_, alive = std::weak_ptr<const bool>(alive_), done = std::move(done)](const json& reply) {
@@ -153,7 +153,7 @@ void DaemonView::wake_all() {
 
 // --- pictures --------------------------------------------------------------------------------------------------------
 
-/// At once where the last look was long enough ago, so that a picture that is asked for is no older than it must be.
+/// Reads at once if the last read was long enough ago, so that a requested picture is as new as possible.
 void DaemonView::credit_given() {
   if (!is_ticking_) {
     plan_tick(std::max<std::int64_t>(ticked_ns_ + options_.tick_ns - monotonic_ns(), 0));
@@ -212,7 +212,7 @@ void DaemonView::search_rings() {
     try {
       found = find_rings(socket.empty() ? "" : socket_to_connect(socket, DaemonSettings::Ring::kFile), open);
     } catch (const std::exception&) {
-      found.first = NF_RING_SYSTEM;  // no memory, say: the next search may do better
+      found.first = NF_RING_SYSTEM;  // such as lack of memory: the next search may succeed
     }
     server->post([this, alive, found = std::move(found)] {
       if (!alive.expired()) {

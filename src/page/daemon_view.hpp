@@ -15,25 +15,25 @@
 
 namespace nearfield::page {
 
-/// What one daemon shows the clients of the page: pictures of its rings, its state, and its control socket. It reads
-/// them as any other program does. While no client is connected, rings are closed and nothing is asked. Its members are
-/// of the server's thread, which also makes and destroys it; it must outlive its sessions.
+/// View of one daemon for the clients of the page: pictures of its rings, its state, and its control socket. It reads
+/// them like any other program. While no client is connected, rings are closed and no request is made. Its members are
+/// for the server's thread, which also makes and destroys it; it must outlive its sessions.
 class DaemonView : public SessionHost {
  public:
   struct Options {
-    std::string version;         ///< of the page's program
-    std::string ring_socket;     ///< of the first processor, as daemon.publish.ring.socket says it; empty: none
-    std::string control_socket;  ///< as daemon.control.socket says it; empty: none
-    std::int64_t tick_ns = 0;    ///< between two looks at the rings while a client waits for a picture
-    std::string no_ring;         ///< why there is no ring while `ring_socket` is empty
+    std::string version;         ///< version of the page's program
+    std::string ring_socket;     ///< setting daemon.publish.ring.socket, for the first processor; empty: none
+    std::string control_socket;  ///< setting daemon.control.socket; empty: none
+    std::int64_t tick_ns = 0;    ///< interval of checks of the rings while a client waits for a picture
+    std::string no_ring;         ///< reason for the missing ring while `ring_socket` is empty
   };
-  /// What the page adds.
+  /// Extensions by the page.
   struct Hooks {
     std::function<void(nlohmann::json& hello)> add_to_hello;
     std::function<void(nlohmann::json& state)> add_to_state;
-    /// Why a request to the control socket is not passed on; nothing: it is.
+    /// Returns the reason not to pass on a request to the control socket, or nullopt to pass it on.
     std::function<std::optional<std::string>(const nlohmann::json& request)> refuse_request;
-    /// Of SessionHost::change_players(), whose reply comes by answer().
+    /// Implements SessionHost::change_players(); the reply is sent by answer().
     std::function<void(std::uint64_t client, nlohmann::json id, const nlohmann::json& message)> change_players;
   };
 
@@ -42,14 +42,14 @@ class DaemonView : public SessionHost {
   DaemonView(const DaemonView&) = delete;
   DaemonView& operator=(const DaemonView&) = delete;
 
-  /// The daemon's sockets, where they were not known before.
+  /// Sets the daemon's sockets, if they were not known before.
   void connect(std::string ring_socket, std::string control_socket);
   [[nodiscard]] bool has_sockets() const { return !options_.ring_socket.empty(); }
   [[nodiscard]] std::size_t clients() const { return sessions_.size(); }
-  /// Sends a client the reply of a request; nothing where it has gone.
+  /// Sends a client the reply of a request; does nothing if it has disconnected.
   void answer(std::uint64_t client, const nlohmann::json& id, const nlohmann::json& reply);
-  /// A request of a client to the control socket; `done` receives the reply on the server's thread. False, and no
-  /// reply, where too many wait.
+  /// Sends a client's request to the control socket; `done` receives the reply on the server's thread. False, without a
+  /// reply, if too many are pending.
   bool ask(std::uint64_t client, nlohmann::json request, std::function<void(const nlohmann::json& reply)> done);
 
   void opened(Session& session) override;
@@ -64,7 +64,7 @@ class DaemonView : public SessionHost {
 
  private:
   [[nodiscard]] std::uint64_t number_of(const Session& session) const;
-  /// Runs a function on the server's thread, unless this object is gone by then.
+  /// Wraps a function for the server's thread so that it does nothing once this object is destroyed.
   [[nodiscard]] std::function<void()> while_alive(std::function<void()> task) const;
 
   void look_around();
@@ -87,12 +87,11 @@ class DaemonView : public SessionHost {
   PictureFeed feed_;
   bool is_ticking_ = false;
   std::int64_t ticked_ns_ = 0;
-  bool is_looking_ = false;  ///< twice a second, while there are sessions
+  bool is_looking_ = false;  ///< checks twice a second, while there are sessions
   bool is_searching_ = false;
   bool is_asking_ = false;
   nlohmann::json status_reply_;
-  std::uint64_t status_round_ =
-      0;  ///< one more with each first session: replies to what was asked before it are dropped
+  std::uint64_t status_round_ = 0;  ///< incremented with each first session: replies to earlier requests are dropped
   std::string state_;
 
   ControlDesk desk_;

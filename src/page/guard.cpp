@@ -29,7 +29,7 @@ std::string_view without_spaces(std::string_view text) {
                                          : text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-/// The value behind "name=" among parts that `separator` divides.
+/// Value after "name=" among parts that `separator` divides.
 std::string value_among(std::string_view text, char separator, std::string_view name) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(separator), text.size());

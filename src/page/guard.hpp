@@ -3,14 +3,14 @@
 #include <string_view>
 #include <vector>
 
-/// Who may read the page and who may change settings through it: the checks of each request, without sockets.
+/// Permissions to read the page and to change settings through it: checks of each request, without sockets.
 namespace nearfield::page {
 
-/// The host of a header "Host", in lower case, without its port and without the brackets of an IPv6 address; empty
-/// where it is none.
+/// Host name in a header "Host", in lower case, without its port and without the brackets of an IPv6 address; empty if
+/// the header is invalid.
 std::string host_name(std::string_view header);
 
-/// The digits of a header "Host" behind its last colon; empty where it names no port.
+/// Port digits of a header "Host"; empty if it names no port.
 std::string host_port(std::string_view header);
 
 /// True for localhost, 127.0.0.1, [::1] and the names in `allowed`, with any port or none. Another site whose name was
@@ -20,18 +20,18 @@ bool is_host_allowed(std::string_view header, const std::vector<std::string>& al
 /// True for an IP address, with any port or none: no site can have it as its own name.
 bool is_host_number(std::string_view header);
 
-/// True for a page of this server ("http://" or "https://" before what the header Host says), and for the origins in
+/// True for a page of this server ("http://" or "https://" followed by the header Host), and for the origins in
 /// `allowed`. The host must have been checked before.
 bool is_origin_allowed(std::string_view origin, std::string_view host, const std::vector<std::string>& allowed);
 
-/// The value of a cookie in a header "Cookie"; empty where it is not there.
+/// Value of a cookie in a header "Cookie"; empty if it is absent.
 std::string cookie_of(std::string_view header, std::string_view name);
 
-/// The value of "name=value" in a query, without decoding; empty where it is not there.
+/// Value of "name=value" in a query, without decoding; empty if it is absent.
 std::string query_value(std::string_view query, std::string_view name);
 
-/// Compares without regard to where the texts differ, so that the time it takes says nothing about the token. False for
-/// an empty token, which nobody has.
+/// Compares in a time that does not depend on where the texts differ, so that it reveals nothing about the token. False
+/// for an empty token, which nobody has.
 bool is_token(std::string_view given, std::string_view token);
 
 }  // namespace nearfield::page

@@ -43,10 +43,10 @@ namespace websocket = beast::websocket;
 using asio::ip::tcp;
 
 constexpr std::chrono::nanoseconds kPatience{HttpServer::kPatienceNs};
-/// How long a connection whose client still sends is read after the last answer, so that the client can read that.
+/// Longest time to read a connection whose client still sends after the last answer, so that the client can read that.
 constexpr std::chrono::seconds kLinger{1};
 constexpr std::chrono::milliseconds kAcceptAgain{100};
-/// A client of a WebSocket from which nothing came for half of this is pinged; for all of it, and it is gone.
+/// Timeout of a silent WebSocket client: pinged after half of it, disconnected after all of it.
 constexpr std::chrono::seconds kStreamIdle{30};
 constexpr std::size_t kMostLingeringBytes = 65536;
 
@@ -54,7 +54,7 @@ constexpr std::size_t kMostLingeringBytes = 65536;
   throw IoError(fmt::format("{}: expected an address to listen at, found {}: {}", key, address, reason));
 }
 
-/// A socket that listens, and its family.
+/// A listening socket, and its family.
 std::pair<FileDescriptor, int> listening_socket(const std::string& key, const std::string& address) {
   const std::optional<HostPort> target = parse_host_port(address);
   if (!target) {
@@ -83,7 +83,7 @@ std::string text_of(beast::string_view text) { return {text.data(), text.size()}
 
 using Header = http::request<http::empty_body>;
 
-/// Several fields of a name that decides who is admitted could be read in two ways.
+/// True if a field that decides about admission occurs several times and could be read in two ways.
 bool is_ambiguous(const Header& header) {
   return header.count(http::field::host) > 1 || header.count(http::field::origin) > 1 ||
          header.count(http::field::cookie) > 1;
@@ -131,7 +131,7 @@ class StreamConnection : public std::enable_shared_from_this<StreamConnection> {
 
   void begin(const Header& request, std::unique_ptr<StreamClient> client);
   void wake() { send_next(); }
-  /// Without another word: the server stops.
+  /// Closes without a WebSocket close frame: the server stops.
   void end();
   [[nodiscard]] bool is_open() const { return client_ != nullptr; }
   [[nodiscard]] bool has_precedence() const { return client_ && client_->has_precedence(); }
@@ -142,7 +142,7 @@ class StreamConnection : public std::enable_shared_from_this<StreamConnection> {
   void received(const beast::error_code& error);
   void send_next();
   void sent(const beast::error_code& error);
-  /// Not within a call of the client, which would be destroyed under its feet.
+  /// Ends later, since a call of the client must not destroy it.
   void end_later();
   template <typename Call>
   void guard(Call&& call);
@@ -159,12 +159,12 @@ class StreamConnection : public std::enable_shared_from_this<StreamConnection> {
 
 void StreamConnection::begin(const Header& request, std::unique_ptr<StreamClient> client) {
   client_ = std::move(client);
-  beast::get_lowest_layer(stream_).expires_never();  // the WebSocket has time limits of its own
+  beast::get_lowest_layer(stream_).expires_never();  // the WebSocket has its own timeouts
   stream_.set_option(websocket::stream_base::timeout{kPatience, kStreamIdle, true});
   stream_.set_option(websocket::stream_base::decorator(
       [this](websocket::response_type& response) { add_headers(response, headers_); }));
   stream_.read_message_max(HttpServer::kMostMessageBytes);
-  beast::error_code ignored;  // without either option the pictures are somewhat older
+  beast::error_code ignored;  // without either option pictures are somewhat older
   tcp::socket& socket = beast::get_lowest_layer(stream_).socket();
   socket.set_option(asio::socket_base::send_buffer_size(HttpServer::kStreamBufferBytes), ignored);
   socket.set_option(tcp::no_delay(true), ignored);
@@ -255,7 +255,7 @@ void StreamConnection::sent(const beast::error_code& error) {
 
 class RequestConnection;
 
-/// A listening socket and who is connected there. Of the server's thread alone.
+/// A listening socket and its connections. For the server's thread only.
 class Listener : public std::enable_shared_from_this<Listener> {
  public:
   Listener(asio::io_context& io, FileDescriptor socket, int family, Site site)
@@ -264,11 +264,11 @@ class Listener : public std::enable_shared_from_this<Listener> {
   }
 
   void accept_next();
-  /// Without another word: the server stops.
+  /// Closes without further messages: the server stops.
   void end();
   [[nodiscard]] const Site& site() const { return site_; }
   [[nodiscard]] int port() const { return acceptor_.local_endpoint().port(); }
-  /// False where kMostStreams are connected, of which none makes room for a client with or without precedence.
+  /// False if kMostStreams are connected, and none can be replaced by a client with or without precedence.
   [[nodiscard]] bool make_room_for_stream(bool has_precedence);
   void add(const std::shared_ptr<StreamConnection>& stream) { streams_.push_back(stream); }
 
@@ -295,7 +295,7 @@ class RequestConnection : public std::enable_shared_from_this<RequestConnection>
  private:
   void received(const beast::error_code& error);
   [[nodiscard]] HttpResponse answer_to(const HttpRequest& request) const;
-  /// False when the connection has become a WebSocket.
+  /// False if the connection has become a WebSocket.
   bool open_stream(const HttpRequest& request, HttpResponse& refusal);
   void send(HttpResponse response, bool has_no_body, bool keeps_alive);
   void sent(const beast::error_code& error, bool keeps_alive);
@@ -312,7 +312,7 @@ class RequestConnection : public std::enable_shared_from_this<RequestConnection>
 void RequestConnection::read_next() {
   parser_.emplace();
   parser_->header_limit(HttpServer::kMostHeaderBytes);
-  stream_.expires_after(kPatience);  // of the request and its answer together
+  stream_.expires_after(kPatience);  // for the request and its answer together
   http::async_read_header(
       stream_, input_, *parser_,
       [self = shared_from_this()](const beast::error_code& error, std::size_t /*bytes*/) { self->received(error); });
@@ -321,7 +321,7 @@ void RequestConnection::read_next() {
 void RequestConnection::received(const beast::error_code& error) {
   const bool is_other_language = error && error.category() == make_error_code(http::error::bad_method).category();
   if (error == http::error::end_of_stream || (error && !is_other_language)) {
-    return;  // the client is gone, or its time is over
+    return;  // the client has disconnected or timed out
   }
   if (error) {
     send(refusal_of(error), false, false);
@@ -356,7 +356,7 @@ HttpResponse RequestConnection::answer_to(const HttpRequest& request) const {
 }
 
 bool RequestConnection::open_stream(const HttpRequest& request, HttpResponse& refusal) {
-  // The connection is made first: what wakes it is a part of its client.
+  // Makes the connection first: its client holds the function that wakes it.
   auto connection = std::make_shared<std::weak_ptr<StreamConnection>>();
   const Wake wake = [connection] {
     if (const std::shared_ptr<StreamConnection> stream = connection->lock()) {
@@ -419,7 +419,7 @@ void RequestConnection::sent(const beast::error_code& error, bool keeps_alive) {
   linger();
 }
 
-/// A socket that is closed while bytes of the client wait would take back the answer.
+/// Reads what the client still sends: closing a socket with unread bytes would discard the answer.
 void RequestConnection::linger() {
   input_.clear();
   stream_.async_read_some(input_.prepare(HttpServer::kMostHeaderBytes),
@@ -441,7 +441,7 @@ void Listener::accepted(const beast::error_code& error, tcp::socket socket) {
   if (error == asio::error::operation_aborted) {
     return;
   }
-  if (error) {  // such as no descriptor left: the oldest client gives up its own
+  if (error) {  // such as no free descriptor: the oldest client releases its own
     if (error == asio::error::no_descriptors && !requests_.empty()) {
       make_room(requests_.size() - 1);
     }

@@ -11,13 +11,13 @@
 
 namespace nearfield::page {
 
-/// What a request's first lines say. Texts are as the client sent them.
+/// Head of a request. Texts are unchanged from the client.
 struct HttpRequest {
   std::string method;
   std::string path;                   ///< before the question mark
-  std::string query;                  ///< behind it
-  std::string host;                   ///< empty where there is none
-  std::optional<std::string> origin;  ///< browsers send it with each WebSocket, other programs need not
+  std::string query;                  ///< after the question mark
+  std::string host;                   ///< empty if absent
+  std::optional<std::string> origin;  ///< browsers send it with each WebSocket, other programs may omit it
   std::string cookies;
   std::string if_none_match;
   bool wants_stream = false;  ///< asks for a WebSocket
@@ -35,44 +35,44 @@ struct StreamMessage {
   std::string bytes;
 };
 
-/// One client of a WebSocket, called on the server's thread alone and destroyed there when the connection ends.
+/// One client of a WebSocket, called only on the server's thread and destroyed there when the connection ends.
 class StreamClient {
  public:
   virtual ~StreamClient() = default;
-  /// A whole text message.
+  /// Receives a whole text message.
   virtual void receive(const std::string& text) = 0;
-  /// The next message to send, asked for whenever nothing is being sent; nothing: there is none at present.
+  /// The next message to send, requested whenever nothing is being sent; nullopt: none at present.
   virtual std::optional<StreamMessage> next() = 0;
-  /// False while the client is to be read no further, because answers to it wait.
+  /// False while the client must not be read further, because answers to it are pending.
   [[nodiscard]] virtual bool is_ready_to_receive() const = 0;
-  /// True where it may take the place of the oldest client without precedence, once kMostStreams are connected.
+  /// True if it may replace the oldest client without precedence, once kMostStreams are connected.
   [[nodiscard]] virtual bool has_precedence() const { return false; }
 };
 
-/// Has the server ask StreamClient::next(), on the server's thread. It does nothing once the connection has ended.
+/// Makes the server call StreamClient::next(), on the server's thread. Does nothing once the connection has ended.
 using Wake = std::function<void()>;
 
-/// What one listening address serves. Handlers run on the server's thread and must not wait.
+/// Handlers of one listening address. They run on the server's thread and must not wait.
 struct Site {
   std::function<HttpResponse(const HttpRequest&)> answer;
-  /// Of requests that ask for a WebSocket: a refusal, or the client of the new connection. Empty: there is none.
+  /// Handles requests for a WebSocket: returns a refusal, or the client of the new connection. Empty: no WebSockets.
   std::function<std::variant<HttpResponse, std::unique_ptr<StreamClient>>(const HttpRequest&, Wake)> open_stream = {};
-  std::vector<std::pair<std::string, std::string>> headers = {};  ///< of every answer
+  std::vector<std::pair<std::string, std::string>> headers = {};  ///< added to every answer
   bool keeps_alive = false;                                       ///< connections serve several requests
 };
 
 /// Serves HTTP/1.1 (GET, HEAD) and WebSockets at one or more addresses, on one thread at ordinary priority. Sockets
-/// never block, so a client that is slow or idle delays no other: a request and its answer have kPatienceNs, after
-/// which the connection is closed, and when kMostRequests of an address are connected and another arrives, the oldest
-/// one goes. Of WebSockets a client with precedence has its place made so. A WebSocket has one message under way at a
-/// time; one whose client neither reads nor answers pings is closed.
+/// never block, so a client that is slow or idle delays no other: a request and its answer have a timeout of
+/// kPatienceNs, after which the connection is closed, and when kMostRequests of an address are connected and another
+/// arrives, the oldest is closed. A WebSocket client with precedence replaces another likewise. A WebSocket sends one
+/// message at a time; one whose client neither reads nor answers pings is closed.
 class HttpServer {
  public:
   static constexpr std::size_t kMostRequests = 64;
   static constexpr std::size_t kMostStreams = 64;
   static constexpr std::size_t kMostHeaderBytes = 8192;
   static constexpr std::size_t kMostMessageBytes = 65536;
-  static constexpr int kStreamBufferBytes = 65536;  ///< SO_SNDBUF: what the kernel holds of old pictures
+  static constexpr int kStreamBufferBytes = 65536;  ///< SO_SNDBUF: limits the old pictures that the kernel holds
   static constexpr std::int64_t kPatienceNs = 10'000'000'000;
 
   explicit HttpServer(std::string thread_name);
@@ -82,18 +82,18 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   /// Listens at HOST:PORT, port 0 for a free one, and returns the port; before start(). `key` names the address in
-  /// messages. Throws IoError where it is not free.
+  /// messages. Throws IoError if it is not free.
   int listen(const std::string& key, const std::string& address, Site site);
   void start();
-  /// Ends the thread and all connections; no handler runs afterwards. Waits for the handler that runs.
+  /// Ends the thread and all connections; no handler runs afterwards. Waits for a running handler.
   void stop();
-  /// The first part of stop(): no further handler begins. False where the thread has not ended within `patience_ns`,
-  /// because a handler hangs: then neither stop() nor the destructor may be called.
+  /// Performs the first part of stop(): no further handler begins. False if the thread has not ended within
+  /// `patience_ns`, because a handler hangs: then neither stop() nor the destructor may be called.
   bool ends_within(std::int64_t patience_ns);
 
   /// Runs a function on the server's thread. Any thread; after stop() it does not run.
   void post(std::function<void()> task);
-  /// The same, after a time.
+  /// Like post(), after a delay.
   void run_after(std::int64_t delay_ns, std::function<void()> task);
 
  private:

@@ -28,13 +28,12 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kLookAfterNs = kNsPerSecond / 2;
-constexpr std::int64_t kEndedKeptNs = 600 * kNsPerSecond;  ///< how long a player's last words are listed
+constexpr std::int64_t kEndedKeptNs = 600 * kNsPerSecond;  ///< time for which a player's last text is listed
 constexpr std::size_t kMostListedPlayers = 16;
 
 std::string dumped(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
-/// Why a request to a player's control socket is not passed on: a player shows, and its processing may change; what it
-/// is itself may not.
+/// Reason not to pass on a request to a player's control socket: it may report and change its processing, nothing else.
 std::optional<std::string> refusal_of_player(const json& request) {
   const json command = request.is_object() ? request.value("command", json()) : json();
   if (command == "status" || command == "config" || command == "events") {
@@ -56,7 +55,7 @@ std::optional<std::string> refusal_of_player(const json& request) {
   return std::nullopt;
 }
 
-/// The list of the daemon's reply to "recordings". Throws DataError where the reply is not one of the protocol.
+/// List in the daemon's reply to "recordings". Throws DataError if the reply violates the protocol.
 json recordings_of(const json& reply) {
   const auto has_text = [](const json& one, const char* key) {
     const auto found = one.find(key);
@@ -75,8 +74,8 @@ json recordings_of(const json& reply) {
   return recordings;
 }
 
-/// A browser's window may outlive this program: its recording has a number that no recording is likely to get after a
-/// restart. JavaScript represents the number exactly.
+/// Random first number, as a browser's window may outlive this program: its recording's number is unlikely to recur
+/// after a restart. JavaScript represents the number exactly.
 std::uint64_t first_player_number() {
   constexpr std::uint64_t kLargest = 1'000'000'000;
   std::random_device random;
@@ -97,8 +96,8 @@ HttpResponse file(std::string_view type, std::string_view etag, std::string_view
   return response;
 }
 
-/// Browsers keep the cookies of a host's ports together, and send each to all of them: every port has a name of its
-/// own, as the browser sees it (through a tunnel, say), so that several daemons' pages are open at once.
+/// Cookie name with the port as the browser sees it (for instance through a tunnel). Browsers share a host's cookies
+/// among its ports; one name per port lets several daemons' pages be open at once.
 std::string token_cookie(const HttpRequest& request) {
   const std::string port = host_port(request.host);
   return port.empty() ? "nearfield_token" : "nearfield_token_" + port;
@@ -115,7 +114,7 @@ std::vector<std::pair<std::string, std::string>> safe_headers() {
 
 }  // namespace
 
-/// Everything of the page. Its members are of the server's thread.
+/// Implementation of the page. Its members are for the server's thread.
 class Page::Core {
  public:
   Core(HttpServer& server, PageOptions options);
@@ -129,8 +128,8 @@ class Page::Core {
   struct Opened {
     std::unique_ptr<Player> player;
     std::unique_ptr<DaemonView> view;
-    std::int64_t watched_ns = 0;  ///< when a client was last connected to it, or to the daemon while it prepared
-    std::int64_t ended_ns = 0;    ///< 0: it has not
+    std::int64_t watched_ns = 0;  ///< last time a client was connected to it, or to the daemon while it prepared
+    std::int64_t ended_ns = 0;    ///< 0: it has not ended
     bool is_closed = false;       ///< a client has closed it
     bool has_rings = false;       ///< its daemon has made the socket of its rings
   };
@@ -138,7 +137,7 @@ class Page::Core {
   [[nodiscard]] HttpResponse answer(const HttpRequest& request) const;
   [[nodiscard]] std::variant<HttpResponse, std::unique_ptr<StreamClient>> open_stream(const HttpRequest& request,
                                                                                       Wake wake);
-  /// A refusal of what is not for this client; nothing for what is.
+  /// The refusal of a request that this client must not make, or nullopt.
   [[nodiscard]] std::optional<HttpResponse> refusal(const HttpRequest& request) const;
   [[nodiscard]] bool has_token(const HttpRequest& request) const;
   [[nodiscard]] HttpResponse give_cookie(const HttpRequest& request) const;
@@ -159,10 +158,10 @@ class Page::Core {
   HttpServer* server_;
   PageOptions options_;
   std::string url_;
-  bool reading_needs_token_ = false;  ///< other machines reach the address
+  bool reading_needs_token_ = false;  ///< other machines can reach the address
   std::int64_t tick_ns_ = 0;
   std::string colours_;
-  bool is_looking_after_ = false;  ///< twice a second, while there are players
+  bool is_looking_after_ = false;  ///< checks twice a second, while there are players
   std::uint64_t next_player_ = first_player_number();
   std::map<std::uint64_t, Opened> players_;
   std::unique_ptr<DaemonView> daemon_;
@@ -357,8 +356,7 @@ void Page::Core::require_room() const {
   }
 }
 
-/// The recording that was opened first of those that have ended and that no client looks at; the end where there is
-/// none.
+/// The first opened of the recordings that have ended and have no clients; the end iterator if there is none.
 std::map<std::uint64_t, Page::Core::Opened>::const_iterator Page::Core::oldest_ended() const {
   return std::find_if(players_.begin(), players_.end(), [](const auto& entry) {
     const Opened& opened = entry.second;
@@ -377,7 +375,7 @@ void Page::Core::change_players(std::uint64_t client, json id, const json& messa
   open_player(client, std::move(id), request);
 }
 
-/// The daemon says which recordings there are, so that no path comes from a client.
+/// Opens a recording by its name in the daemon's list, so that no path comes from a client.
 void Page::Core::open_player(std::uint64_t client, json id, const PlayerRequest& request) {
   const auto opened = [this, client, id = std::move(id), request](const json& reply) {
     if (reply.value("ok", json()) != true) {
@@ -388,7 +386,7 @@ void Page::Core::open_player(std::uint64_t client, json id, const PlayerRequest&
       daemon_->answer(client, id, {{"ok", true}, {"result", play(request, recordings_of(reply))}});
     } catch (const Error& error) {
       daemon_->answer(client, id, refused_reply(error.what(), static_cast<int>(error.exit_code())));
-    } catch (const std::exception& error) {  // no thread or no memory for one more player; the others go on
+    } catch (const std::exception& error) {  // no thread or memory for another player; the others continue
       daemon_->answer(client, id, refused_reply(error.what(), static_cast<int>(ExitCode::kInternal)));
     }
   };
@@ -398,7 +396,7 @@ void Page::Core::open_player(std::uint64_t client, json id, const PlayerRequest&
 }
 
 json Page::Core::play(const PlayerRequest& request, const json& recordings) {
-  require_room();  // others may have been opened since it was asked for
+  require_room();  // others may have been opened meanwhile
   const auto found = std::find_if(recordings.begin(), recordings.end(),
                                   [&](const json& one) { return one.at("name") == request.recording; });
   if (found == recordings.end()) {
@@ -413,7 +411,7 @@ json Page::Core::play(const PlayerRequest& request, const json& recordings) {
     players_.erase(oldest_ended());
   }
   const std::uint64_t number = next_player_++;
-  Opened opened;  // it is listed once it is complete: every function that reads the list uses both parts
+  Opened opened;  // listed once it is complete: every function that reads the list uses both parts
   opened.view = view_of_player(number);
   opened.player = std::make_unique<Player>(found->at("path").get<std::string>(), request);
   opened.watched_ns = monotonic_ns();
@@ -435,18 +433,18 @@ json Page::Core::close_player(const json& message) {
   return {{"message", fmt::format("{} is closed", found->second.player->request().recording)}};
 }
 
-/// A player gets its sockets when it has them, and ends when nobody looks at it.
+/// Connects a player to its sockets once they exist, and ends it when it has no viewers.
 void Page::Core::look_after(Opened& opened, std::int64_t now_ns) const {
   const Player::State state = opened.player->state();
   if (state.phase == Player::Phase::kPlaying && !opened.view->has_sockets()) {
     opened.view->connect(state.ring_socket, state.control_socket);
     opened.watched_ns = now_ns;
   }
-  if (!opened.has_rings && state.phase == Player::Phase::kPlaying) {  // said before the daemon compiles its programs
+  if (!opened.has_rings && state.phase == Player::Phase::kPlaying) {  // before the daemon compiles its programs
     std::error_code unknown;
     opened.has_rings = std::filesystem::exists(state.ring_socket, unknown);
   }
-  // Until there is something to look at, a window in which its state can be read is enough.
+  // Until there is a picture, a window that can show its state suffices.
   if (opened.view->clients() > 0 || (!opened.has_rings && daemon_->clients() > 0)) {
     opened.watched_ns = now_ns;
   }
@@ -477,7 +475,7 @@ void Page::Core::look_after_players() {
 
 void Page::Core::stop_serving() {
   server_->stop();
-  for (const auto& [number, opened] : players_) {  // all of them first: each destructor waits for its own
+  for (const auto& [number, opened] : players_) {  // all first: each destructor waits for its player
     opened.player->end("the page's server stops");
   }
 }

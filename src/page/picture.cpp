@@ -81,7 +81,7 @@ void check_selection(const nf_product& product, const Selection& selection) {
   }
 }
 
-/// The trailing axes that are whole make one run; the others are counted through, the fastest one last.
+/// Copies whole trailing axes as one run; iterates over the others, the fastest one last.
 Slice slice_of(const nf_product& product, std::size_t index, const Selection& selection) {
   Slice slice{.product = index, .run_bytes = element_kind(product.type).bytes, .places = {0}};
   std::size_t stride = slice.run_bytes;
@@ -141,7 +141,7 @@ nf_ring_slot head_of(const nf_frame& frame) {
   return head;
 }
 
-/// The columns' rows that the frame has, each column padded.
+/// Appends the columns of a table with the rows of the frame, each column padded.
 void append_table(std::string& bytes, const nf_ring* ring, const nf_frame& frame, std::size_t index) {
   const nf_product& table = *nf_ring_product_at(ring, index);
   const auto rows = static_cast<std::size_t>(nf_frame_rows(ring, &frame, index));

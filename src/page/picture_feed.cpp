@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// frames.NAME.sock beside frames.sock.
+/// Processors NAME of the sockets frames.NAME.sock in the folder of frames.sock.
 std::set<std::string> names_beside(const fs::path& socket) {
   std::set<std::string> names;
   const std::string stem = socket.stem().string() + ".";
@@ -81,7 +81,7 @@ bool PictureFeed::adopt(FoundRings found, std::int64_t now_ns) {
     read(ring, now_ns);
     measure_rate(ring, now_ns);
   }
-  if (found.first == NF_RING_OK) {  // of a daemon that is away, the processors stay listed
+  if (found.first == NF_RING_OK) {  // keeps the processors of a disconnected daemon listed
     std::erase_if(rings_, [&](const auto& entry) {
       return !entry.second.handle &&
              std::none_of(found.opened.begin(), found.opened.end(),
@@ -148,7 +148,7 @@ void PictureFeed::look(std::int64_t now_ns) {
     if (!ring.handle) {
       continue;
     }
-    nf_frame old{};  // older than is asked for, so that the writer's end is looked at
+    nf_frame old{};  // never new enough, so that only the writer's end is checked
     if (const nf_ring_status status = nf_ring_read_latest(ring.handle.get(), -1, &old); status == NF_RING_GONE) {
       close(ring, status);
       continue;

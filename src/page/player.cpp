@@ -74,7 +74,7 @@ std::vector<std::string> player_line(const std::string& path, const PlayerReques
   if (request.seconds) {
     line.insert(line.end(), {"--seconds", fmt::format("{}", *request.seconds)});
   }
-  // At low priority a frame may wait long for a processor.
+  // A long deadline, since at low priority a frame may wait long for a processor.
   line.insert(line.end(), {"--set", "daemon.page.address=off", "--set", "daemon.deadlines.frame_ms=60000"});
   for (const std::string& setting : request.settings) {
     line.insert(line.end(), {"--set", setting});
@@ -83,7 +83,7 @@ std::vector<std::string> player_line(const std::string& path, const PlayerReques
   return line;
 }
 
-/// This process's environment without what systemd says to a service alone: a player is none of its processes.
+/// This process's environment without systemd's variables for a service: a player is not one of its processes.
 std::vector<char*> player_environment() {
   constexpr std::array<std::string_view, 3> kOfService = {"NOTIFY_SOCKET=", "WATCHDOG_USEC=", "WATCHDOG_PID="};
   std::vector<char*> variables;
@@ -106,7 +106,7 @@ FileDescriptor player_event() {
   return event;
 }
 
-/// Starts it with the two ends of pipes as its output; standard input is empty.
+/// Starts it with two pipes as its outputs; standard input is empty.
 pid_t start_player(std::vector<std::string> line, int output, int messages) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -135,14 +135,14 @@ pid_t start_player(std::vector<std::string> line, int output, int messages) {
   return process;
 }
 
-/// What is there of a pipe; nothing at its end.
+/// Available bytes of a pipe; nullopt at its end.
 std::optional<std::string> piece_of(int descriptor) {
   std::array<char, 4096> bytes{};
   const ssize_t count = read(descriptor, bytes.data(), bytes.size());
   return count > 0 ? std::optional(std::string(bytes.data(), static_cast<std::size_t>(count))) : std::nullopt;
 }
 
-/// Lines of a daemon's log that say nothing of an error.
+/// True for log lines of a daemon without an error.
 bool is_mere_information(std::string_view line) {
   return line.find(": info: ") != std::string_view::npos || line.find(": debug: ") != std::string_view::npos ||
          line.starts_with("convert ") || line.starts_with("settings: ");
@@ -204,7 +204,7 @@ PlayerRequest player_request_of(const json& message) {
   return request;
 }
 
-/// The child process while the thread follows it.
+/// The child process while the thread monitors it.
 struct Player::Process {
   pid_t id = 0;
   FileDescriptor output;
@@ -253,7 +253,7 @@ void Player::run(const std::string& path) {
     process.id = start_player(player_line(path, request_), output.write_end.get(), messages.write_end.get());
     process.output = std::move(output.read_end);
     process.messages = std::move(messages.read_end);
-    output.write_end = FileDescriptor();  // else the pipes would never end
+    output.write_end = FileDescriptor();  // otherwise the pipes would never end
     messages.write_end = FileDescriptor();
     follow(process);
   } catch (const std::exception& error) {
@@ -261,11 +261,12 @@ void Player::run(const std::string& path) {
   }
 }
 
-/// Until it has closed both pipes, which its own child holds too, or is killed because it does not end when asked.
+/// Monitors the process until it has closed both pipes, which its own child holds too, or is killed because it does not
+/// end on request.
 void Player::follow(Process& process) {
   std::array<pollfd, 3> waiting = {pollfd{process.output.get(), POLLIN, 0}, pollfd{process.messages.get(), POLLIN, 0},
                                    pollfd{wake_.get(), POLLIN, 0}};
-  std::int64_t killed_ns = 0;  // when it is killed; 0 while it was not asked to end
+  std::int64_t killed_ns = 0;  // time of the kill; 0: no end requested
   bool is_killed = false;
   while (waiting[0].fd >= 0 || waiting[1].fd >= 0) {
     const std::int64_t now_ns = monotonic_ns();
@@ -274,7 +275,7 @@ void Player::follow(Process& process) {
       kill(process.id, SIGTERM);
       killed_ns = now_ns + kPatience_s * kNsPerSecond;
     } else if (killed_ns != 0 && now_ns >= killed_ns) {
-      kill(process.id, SIGKILL);  // its daemon gets SIGTERM then
+      kill(process.id, SIGKILL);  // its daemon then gets SIGTERM
       is_killed = true;
       break;
     }
@@ -302,7 +303,7 @@ void Player::follow(Process& process) {
   say_end(status, is_killed);
 }
 
-/// The first line names the sockets.
+/// Reads the first line, which names the sockets.
 void Player::take_output(const std::string& text) {
   if (output_.size() > kMostSettingBytes || output_.find('\n') != std::string::npos) {
     return;

@@ -92,7 +92,7 @@ std::int64_t interval_at(const json& message) {
   return std::llround(static_cast<double>(kNsPerSecond) / std::clamp(rate.get<double>(), 1e-3, kHighestPictures_hz));
 }
 
-/// For a page that has not seen the processor's layout yet.
+/// First product of a ring, for a page that has not received the processor's layout yet.
 std::string first_product(const nf_ring* ring) {
   if (ring == nullptr) {
     throw UsageError("product: expected a name, since the processor has no frames yet, found none");
@@ -135,7 +135,7 @@ void Session::execute(const json& message) {
   const std::string op = text_at(message, "op");
   if (op == "next") {
     const auto found = subscriptions_.find(id_at(message));
-    if (found != subscriptions_.end()) {  // it may have been ended while the picture was under way
+    if (found != subscriptions_.end()) {  // it may have ended while the picture was on its way
       found->second.has_credit = true;
       host_->credit_given();
     }
@@ -171,7 +171,7 @@ void Session::subscribe(const json& message) {
   if (subscription.product.empty()) {
     subscription.product = first_product(ring->handle.get());
   }
-  if (ring->handle) {  // a plan that cannot be made refuses, before an earlier subscription is replaced
+  if (ring->handle) {  // an invalid plan throws before an earlier subscription is replaced
     const PicturePlan trial(*nf_ring_get_layout(ring->handle.get()), subscription.product, subscription.selection);
   }
   if (subscriptions_.size() >= kMostSubscriptions && !subscriptions_.contains(id)) {

@@ -17,30 +17,30 @@ namespace nearfield::page {
 
 class Session;
 
-/// What sessions use of the page, on the server's thread.
+/// Interface of the page for its sessions, on the server's thread.
 class SessionHost {
  public:
   virtual ~SessionHost() = default;
   virtual void opened(Session& session) = 0;
   virtual void closed(Session& session) = 0;
   [[nodiscard]] virtual PictureFeed& feed() = 0;
-  /// The text of the message "state".
+  /// Text of the message "state".
   [[nodiscard]] virtual const std::string& state() const = 0;
   [[nodiscard]] virtual std::string hello(bool is_writable) const = 0;
-  /// The subscriptions of a session have changed.
+  /// Called when the subscriptions of a session have changed.
   virtual void wants_changed() = 0;
-  /// A subscription waits for a picture.
+  /// Called when a subscription waits for a picture.
   virtual void credit_given() = 0;
-  /// Hands a request to the daemon; the reply comes back to Session::answer_control() of `session`, if it still exists.
-  /// False, and no reply, where too many requests of all sessions wait.
+  /// Passes a request to the daemon; the reply is delivered to Session::answer_control() of `session`, if it still
+  /// exists. False, without a reply, if too many requests of all sessions are pending.
   [[nodiscard]] virtual bool control(Session& session, nlohmann::json id, nlohmann::json request) = 0;
-  /// Plays a recording, or ends a player, as a message says whose op is `open` or `close`; the reply comes as that of
-  /// control(). Throws UsageError where the message is wrong.
+  /// Plays a recording, or ends a player, as requested by a message whose op is `open` or `close`; the reply is
+  /// delivered like that of control(). Throws UsageError if the message is invalid.
   virtual void change_players(Session& session, nlohmann::json id, const nlohmann::json& message) = 0;
 };
 
-/// One client of /stream: its subscriptions, their credit, and what is to be sent to it (docs/page_protocol.md).
-/// Nothing is queued but answers, of which at most kMostAnswers wait; then its messages are not read either.
+/// One client of /stream: its subscriptions, their credit, and pending messages (docs/page_protocol.md). Only answers
+/// are queued, at most kMostAnswers; with more pending its messages are not read.
 class Session : public StreamClient {
  public:
   static constexpr std::size_t kMostAnswers = 16;
@@ -60,7 +60,7 @@ class Session : public StreamClient {
   void send_state() { state_is_due_ = true; }
   void answer_control(const nlohmann::json& id, const nlohmann::json& reply);
   [[nodiscard]] bool waits_for_picture() const;
-  /// Adds the products that subscriptions have of a processor.
+  /// Adds the products of a processor that subscriptions want.
   void add_wanted(const std::string& processor, std::set<std::string>& wanted) const;
 
  private:
@@ -68,11 +68,11 @@ class Session : public StreamClient {
     std::string processor;
     std::string product;
     Selection selection;
-    std::int64_t interval_ns = 0;          ///< between two pictures at least
-    bool has_credit = true;                ///< the server gives the first one itself
-    std::uint64_t generation = 0;          ///< of the ring that `plan` is of; 0: none yet
-    std::optional<PicturePlan> plan = {};  ///< nothing where that ring cannot serve it
-    std::uint64_t number = 0;              ///< of the newest frame that was sent
+    std::int64_t interval_ns = 0;          ///< least time between two pictures
+    bool has_credit = true;                ///< the first credit is implicit
+    std::uint64_t generation = 0;          ///< generation of the ring of `plan`; 0: none yet
+    std::optional<PicturePlan> plan = {};  ///< nullopt if that ring cannot serve it
+    std::uint64_t number = 0;              ///< number of the newest frame that was sent
     std::int64_t sent_ns = 0;
   };
 
@@ -83,9 +83,9 @@ class Session : public StreamClient {
   [[nodiscard]] bool has_room_for_request() const { return controls_ < kMostControls; }
   void refuse_reader(const nlohmann::json& id);
   void refuse(const nlohmann::json& id, const std::string& why);
-  /// The picture of one subscription, or its layout if that was not sent yet; nothing where nothing newer is there.
+  /// Picture of one subscription, or its layout if that was not sent yet; nullopt if there is nothing newer.
   std::optional<StreamMessage> picture_of(std::uint32_t id, Subscription& subscription, std::int64_t now_ns);
-  /// After the ring of a subscription became another one: makes its plan and answers with layout or error.
+  /// Handles a replaced ring of a subscription: makes its plan and answers with layout or error.
   void plan(std::uint32_t id, Subscription& subscription, const PictureFeed::Ring& ring);
 
   SessionHost* host_;
@@ -96,7 +96,7 @@ class Session : public StreamClient {
   std::size_t controls_ = 0;
   std::deque<std::string> answers_;
   std::map<std::uint32_t, Subscription> subscriptions_;
-  std::uint32_t last_served_ = 0;  ///< the one behind it is served next
+  std::uint32_t last_served_ = 0;  ///< the next one is served next
 };
 
 }  // namespace nearfield::page

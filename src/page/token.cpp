@@ -60,7 +60,7 @@ TokenFile::~TokenFile() {
       std::error_code ignored;
       std::filesystem::remove(path_, ignored);
     }
-  } catch (const std::exception&) {  // another daemon's, or gone: nothing to remove
+  } catch (const std::exception&) {  // replaced by another daemon or removed: nothing to do
   }
 }
 

@@ -31,7 +31,7 @@ std::vector<std::size_t> without_surface(const ResultHeader& header) {
   return kept;
 }
 
-/// Of axes that no product has any more, y and x stay: readers of images need them.
+/// Header without unused axes, but always with y and x, which readers of images need.
 ResultHeader header_of(const ResultHeader& header, const std::vector<std::size_t>& kept) {
   ResultHeader result = header;
   result.products.clear();

@@ -13,10 +13,10 @@
 
 namespace nearfield {
 
-/// Writes every frame of every processor to one images file, or what is chosen of it.
+/// Writes every frame of every processor to one images file, or a selection.
 class ImagesFileOutput : public Output {
  public:
-  /// kPointsAlone leaves out what the first processor has over the axes y and x.
+  /// kPointsAlone leaves out the first processor's products over the axes y and x.
   enum class Content { kAll, kPointsAlone };
   explicit ImagesFileOutput(std::filesystem::path path, Content content = Content::kAll)
       : path_(std::move(path)), content_(content) {}
@@ -24,7 +24,7 @@ class ImagesFileOutput : public Output {
   void write(const Frame& frame) override;
   void mask(const MaskChange& change) override;
   void finish() override;
-  /// In the place of finish(): the file has room for the frames, and none of them.
+  /// Replaces finish(): the file has room for the frames, and none of them.
   void finish_plan();
 
  private:
@@ -34,7 +34,7 @@ class ImagesFileOutput : public Output {
   std::unique_ptr<ResultsWriter> writer_;
 };
 
-/// Makes the folder where it is missing. Throws IoError.
+/// Makes the folder if it is missing. Throws IoError.
 void make_picture_folder(const std::filesystem::path& directory);
 
 /// Draws every array of every frame of every processor into a folder; figures and tables are not drawn.
@@ -46,7 +46,7 @@ class PictureOutput : public Output {
   void write(const Frame& frame) override;
   /// Holds the maxima of a frame that is drawn later, for a common scale.
   void look_at(const Frame& frame);
-  /// Pictures so far.
+  /// Number of pictures so far.
   [[nodiscard]] std::size_t written() const { return written_; }
 
  private:
@@ -56,13 +56,13 @@ class PictureOutput : public Output {
   std::map<std::size_t, ResultHeader> headers_;  ///< by Frame::processor
 };
 
-/// Frames of each processor to be drawn: from `first` to before `end`, as many as there are.
+/// Frames of each processor to be drawn: from `first` to before `end`, if they exist.
 struct DrawnFrames {
   std::uint64_t first = 0;
   std::uint64_t end = std::numeric_limits<std::uint64_t>::max();
 };
-/// Draws frames of an images file, with a common scale where it was chosen; `progress` is called with the share that is
-/// done. Returns how many pictures were drawn.
+/// Draws frames of an images file, with a common scale if chosen; `progress` is called with the completed share.
+/// Returns the number of pictures.
 std::size_t draw_results(const std::filesystem::path& directory, const ResultsReader& reader, const DrawnFrames& frames,
                          const ScaleChoice& choice, const std::function<void(double share)>& progress);
 

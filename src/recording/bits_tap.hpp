@@ -8,21 +8,21 @@ namespace nearfield {
 
 /// The cause of the missing bits of a piece without words.
 enum class GapCause {
-  kNotSent,  ///< the source, or the way from it
-  kPaused,   ///< the daemon: its engine is too far behind to record
-  kOverrun   ///< the daemon: they were overwritten in its ring before the engine took them
+  kNotSent,  ///< lost at the source or in the network
+  kPaused,   ///< left out by the daemon, whose engine is too far behind to record
+  kOverrun   ///< overwritten in the daemon's ring before the engine took them
 };
 
-/// Bits of a live stream, as they came in.
+/// Bits of a live stream, as received.
 struct BitsPiece {
   std::uint64_t first_bit_time = 0;
   std::uint64_t bit_times = 0;
   std::span<const std::uint32_t> words;  ///< [bit-time][word]; empty when all of the piece is missing
   std::span<const MissingRun> missing;   ///< inside the piece, ascending; their words are silence
-  std::uint32_t stream_id = 0;           ///< of the source; another one is a restart
-  std::int64_t mono_ns = 0;              ///< when the last bit was in this host's memory, CLOCK_MONOTONIC
-  std::int64_t tai_ns = 0;               ///< the same, CLOCK_TAI
-  GapCause cause = GapCause::kNotSent;   ///< of a piece without words
+  std::uint32_t stream_id = 0;           ///< identity of the source's stream; a change is a restart
+  std::int64_t mono_ns = 0;              ///< arrival of the last bit in this host's memory, CLOCK_MONOTONIC
+  std::int64_t tai_ns = 0;               ///< arrival of the last bit, CLOCK_TAI
+  GapCause cause = GapCause::kNotSent;   ///< cause of the gap, in a piece without words
 };
 
 /// Takes a live stream's bits. push() is called by one thread and never waits.
@@ -32,8 +32,8 @@ class BitsTap {
   BitsTap(const BitsTap&) = delete;
   BitsTap& operator=(const BitsTap&) = delete;
   virtual ~BitsTap() = default;
-  /// The piece's spans hold only during the call. Bit-times between the last piece's end and this one never came; a
-  /// bit-time before that end is a restart.
+  /// Takes a piece, whose spans are valid only during the call. Bit-times between the last piece's end and this one
+  /// were never received; a bit-time before that end is a restart.
   virtual void push(const BitsPiece& piece) = 0;
 };
 

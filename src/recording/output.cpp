@@ -107,12 +107,12 @@ RecordingOutput::RecordingOutput(const std::string& name_template, std::int64_t 
   if (!file_.valid()) {
     throw IoError(fmt::format("{}: can't be created: {}", path_.string(), std::strerror(errno)));
   }
-  (void)::flock(file_.get(), LOCK_EX | LOCK_NB);  // make_room() sees that it is written; NFS: LOCK_SH needs a reader
+  (void)::flock(file_.get(), LOCK_EX | LOCK_NB);  // tells make_room() of the writer; NFS: LOCK_SH needs a reader
 }
 
 int RecordingOutput::append(std::span<const std::byte> first, std::span<const std::byte> second) {
   while (!first.empty() || !second.empty()) {
-    // writev() takes what it only reads as not const.
+    // writev() declares its input as not const.
     const auto part = [](std::span<const std::byte> bytes) {
       // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
       return iovec{.iov_base = const_cast<std::byte*>(bytes.data()), .iov_len = bytes.size()};

@@ -16,11 +16,11 @@
 namespace nearfield {
 namespace {
 
-/// Most epochs of each processor whose header is kept for frames that are still in the history.
+/// Most epochs per processor whose header is kept for frames still in the history.
 constexpr std::size_t kMostEpochs = 64;
-/// Changes of masks that are kept for a file that begins later, with bits of the history.
+/// Most changes of masks that are kept for a file that begins later, with bits of the history.
 constexpr std::size_t kMostMasks = 64;
-/// A lane holds headers beside the bits.
+/// Share of a lane's bits that is added for headers.
 constexpr double kHeaderShare = 0.05;
 
 std::uint64_t wire_words(const nfr::FileInfo& info) {
@@ -173,7 +173,7 @@ void Recorder::begin(const ResultHeader& header, const Beginning& beginning) {
   layouts_ = std::move(layouts);
 }
 
-/// Null where its processor was not begun, or where its products are not those that were begun.
+/// Null if the frame's processor has not begun, or its products differ from those of its header.
 const Recorder::Layout* Recorder::layout_of(const Frame& frame) const {
   if (frame.processor >= layouts_.size()) {
     return nullptr;

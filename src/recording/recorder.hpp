@@ -29,8 +29,8 @@ namespace nearfield {
 
 struct RecorderStatus;
 
-/// What a recorder is made for. All that a user sets is in `settings`, of which folder and contents are the caller's
-/// business; 0 as a limit means that there is none.
+/// Options of a recorder. All that a user sets is in `settings`; its folder and contents are the caller's business. A
+/// limit of 0 means no limit.
 ///
 /// Trigger kLevel begins a recording when an image's magnitude rises above the level, and ends it once none has been
 /// above it for quiet_s. The images are the product `images` of the first processor that has one. A rise counts after
@@ -40,48 +40,48 @@ struct RecorderStatus;
 struct RecorderOptions {
   nfr::FileInfo info;  ///< host and boot_id are filled in
   std::string path;    ///< a folder, and a name with strftime's fields, in UTC: "/data/%Y%m%dT%H%M%SZ.nfr"
-  bool bits = true;    ///< records them
+  bool bits = true;    ///< records the bits
   bool images = true;  ///< records the frames of all processors
   DaemonSettings::Recording settings = {};
-  std::optional<std::size_t> pixel;  ///< row * columns + column of the one whose level counts; without it, all
-  /// A recording has begun, has ended, or could not begin. Called on the writer's thread, which must not wait there for
-  /// any thread that waits for the recorder.
+  std::optional<std::size_t> pixel;  ///< row * columns + column of the pixel that kLevel watches; nullopt: all
+  /// Called when a recording has begun, has ended, or could not begin, on the writer's thread. It must not wait for any
+  /// thread that waits for the recorder.
   std::function<void(const RecorderStatus& status)> changed;
-  /// The recorder has made room for a recording, or looked for it. Called as `changed`.
+  /// Called like `changed` when the recorder has made room for a recording, or checked for it.
   std::function<void(const RecordingRoom& room)> made_room;
-  /// A file of a recording is complete. Called as `changed`.
+  /// Called like `changed` when a file of a recording is complete.
   std::function<void(const std::filesystem::path& path)> finished;
 
   [[nodiscard]] bool is_by_level() const { return settings.trigger == DaemonSettings::Trigger::kLevel; }
-  /// By the level or by a limit.
+  /// True for the triggers kLevel and kLimit.
   [[nodiscard]] bool is_by_rise() const { return is_by_level() || settings.trigger == DaemonSettings::Trigger::kLimit; }
 };
 
 enum class RecorderState {
-  kIdle,       ///< nothing is kept
+  kIdle,       ///< stores nothing
   kArmed,      ///< keeps the history, waits for a trigger
   kRecording,  ///< writes
-  kEnded       ///< as kIdle, after a recording; status() says why it ended
+  kEnded       ///< like kIdle, after a recording; status() gives the reason
 };
 std::string_view name_of(RecorderState state);
 
 struct RecorderStatus {
   RecorderState state = RecorderState::kIdle;
-  EndCause end_cause = EndCause::kNone;  ///< of the last recording that ended
-  std::string end_reason;                ///< the same in words, with the system's reason
-  std::string path;                      ///< of the recording's last file
-  std::string began_by;                  ///< what began it, in words
-  std::uint64_t recordings = 0;          ///< begun since the recorder was made
-  std::uint64_t refused = 0;             ///< that did not begin, as the quota was reached, since the recorder was made
-  // Of the recording, or the last one:
+  EndCause end_cause = EndCause::kNone;  ///< cause of the last recording's end
+  std::string end_reason;                ///< end_cause in words, with the system's reason
+  std::string path;                      ///< last file of the recording
+  std::string began_by;                  ///< cause of the recording's begin, in words
+  std::uint64_t recordings = 0;          ///< recordings begun since the recorder was made
+  std::uint64_t refused = 0;             ///< recordings refused for lack of space since the recorder was made
+  // About the current recording, or the last one:
   std::uint64_t files = 0;           ///< more than one after restarts of the source
   std::uint64_t bytes = 0;           ///< in these files
-  std::uint64_t records = 0;         ///< of bits and frames, that write() has taken
-  std::uint64_t end_bit_time = 0;    ///< of the last of them
-  nfr::BitCounts bits;               ///< what became of the bit-times of these files, as their records say it
-  std::uint64_t dropped_pieces = 0;  ///< of bits, that found the queue full
+  std::uint64_t records = 0;         ///< records of bits and frames that write() has taken
+  std::uint64_t end_bit_time = 0;    ///< end of the last such record
+  nfr::BitCounts bits;               ///< bit-times of these files by their state, according to their records
+  std::uint64_t dropped_pieces = 0;  ///< pieces of bits that found the queue full
   std::uint64_t dropped_images = 0;  ///< frames of any processor
-  // At this moment:
+  // Current:
   std::uint64_t queued_bytes = 0;
   // Since the recorder was made:
   std::uint64_t all_dropped_pieces = 0;
@@ -89,15 +89,16 @@ struct RecorderStatus {
   std::uint64_t all_paused_bit_times = 0;
 };
 
-/// Writes a live stream to disk by a thread of its own. push() and write() copy into memory that is there from the
-/// start and wait for no disk; what finds it full is dropped, counted, and recorded as a gap. A recording that fails
-/// ends with its reason; the stream goes on. push() may be called by one thread, begin() and write() by one, the rest
-/// by any. start(), stop(), arm(), disarm() and trigger() return at once; the writer thread executes them in order.
+/// Writes a live stream to disk on its own thread. push() and write() copy into memory allocated at construction and
+/// never wait for the disk; a piece or frame that finds it full is dropped, counted, and recorded as a gap. A recording
+/// that fails ends with its reason; the stream continues. push() may be called by one thread, begin() and write() by
+/// one, the other functions by any. start(), stop(), arm(), disarm() and trigger() return at once; the writer thread
+/// executes them in order.
 class Recorder : public BitsTap, public Output {
  public:
-  /// Throws ConfigError, or what the system throws when it has no memory or no thread.
+  /// Throws ConfigError, or the system's exception when there is no memory or thread.
   explicit Recorder(RecorderOptions options);
-  /// Ends a recording with all that was pushed.
+  /// Ends a recording with everything pushed so far.
   ~Recorder() override;
 
   void push(const BitsPiece& piece) override;
@@ -111,20 +112,20 @@ class Recorder : public BitsTap, public Output {
   void disarm() { post(Request::kDisarm); }
   /// Begins a recording, with the history if armed.
   void start() { post(Request::kStart); }
-  /// As start(), if armed.
+  /// Like start(), but only if armed.
   void trigger() { post(Request::kTrigger); }
-  /// Ends the recording with what was pushed until now.
+  /// Ends the recording with everything pushed so far.
   void stop() { post(Request::kStop); }
   /// Waits until the writer thread has executed all requests so far.
   void wait_for_requests();
   [[nodiscard]] RecorderStatus status() const;
-  /// Memory for records on their way and for the history, which is there as long as the recorder.
+  /// Memory of the queues and of the history, allocated for the recorder's lifetime.
   [[nodiscard]] std::uint64_t memory_bytes() const { return bits_.lane().capacity_bytes() + images_.capacity_bytes(); }
 
  private:
   enum class BeganBy { kRequest, kTrigger, kRise };
   enum class Request { kArm, kDisarm, kStart, kTrigger, kStop, kQuit };
-  /// A header that frames can have.
+  /// Identifies the header of a frame.
   struct EpochKey {
     std::uint64_t epoch = 0;
     std::size_t processor = 0;
@@ -138,17 +139,17 @@ class Recorder : public BitsTap, public Output {
     std::string json;
   };
   struct PostedMask {
-    std::uint64_t number = 0;    ///< of all that were posted
-    std::uint64_t restarts = 0;  ///< of the stream, before it
+    std::uint64_t number = 0;    ///< index among all posted changes
+    std::uint64_t restarts = 0;  ///< restarts of the stream before it
     MaskChange change;
   };
-  /// A processor's frames of the epoch that was begun last.
+  /// Layout of a processor's frames in the newest epoch.
   struct Layout {
-    ProductPlaces places;  ///< none where the processor was not begun
+    ProductPlaces places;  ///< empty if the processor has not begun
     /// Index of the product that a level can watch.
     std::optional<std::size_t> images;
     ElementType images_type = ElementType::kComplex64;
-    std::size_t pixels = 1;  ///< of an image
+    std::size_t pixels = 1;  ///< per image
   };
   struct Totals {
     std::uint64_t dropped_pieces = 0;
@@ -163,7 +164,7 @@ class Recorder : public BitsTap, public Output {
   void watch_rise(bool is_loud, const Frame& frame);
   void post_mask();
 
-  // The writer's.
+  // For the writer:
   void run();
   [[nodiscard]] std::optional<Request> next_request();
   void execute(Request request);
@@ -203,21 +204,21 @@ class Recorder : public BitsTap, public Output {
   BitsLane bits_;
   Lane images_;
   std::atomic<std::uint64_t> dropped_images_{0};
-  std::atomic<bool> has_risen_{false};          ///< above the level; set by a frame, taken back by the writer
+  std::atomic<bool> has_risen_{false};          ///< level exceeded; set by a frame, cleared by the writer
   std::atomic<std::int64_t> last_above_ns_{0};  ///< capture time of the last frame above the level
   std::atomic<std::int64_t> last_frame_ns_{0};
-  std::atomic<std::uint64_t> armings_{0};           ///< requested so far, counted by the writer
+  std::atomic<std::uint64_t> armings_{0};           ///< requests to arm so far, counted by the writer
   std::atomic<std::int64_t> no_rise_before_ns_{0};  ///< end of the pause after a recording
-  // Of the thread that pushes bits and writes frames:
-  std::optional<MaskChange> pending_mask_;           ///< until bits of its stream come
+  // For the thread that pushes bits and writes frames:
+  std::optional<MaskChange> pending_mask_;           ///< held until bits of its stream arrive
   std::vector<Layout> layouts_;                      ///< [processor]
-  std::vector<std::span<const std::byte>> payload_;  ///< of a record, with room for any processor's
-  std::optional<std::size_t> watched_;               ///< the processor whose images the level is for
+  std::vector<std::span<const std::byte>> payload_;  ///< parts of one record, reserved for the largest processor's
+  std::optional<std::size_t> watched_;               ///< the processor whose images the level watches
   std::uint64_t armings_seen_ = 0;
-  std::int64_t below_since_ns_ = 0;  ///< or the first frame since it was armed
-  bool is_quiet_ = false;            ///< has been for long enough: the next frame above the level is a rise
+  std::int64_t below_since_ns_ = 0;  ///< time since when the level is below, or of the first frame after arming
+  bool is_quiet_ = false;            ///< below the level for long enough: the next frame above it is a rise
 
-  mutable InheritingMutex mutex_;  ///< guards what follows up to the writer's own
+  mutable InheritingMutex mutex_;  ///< guards the following members up to the writer's own
   InheritingCondition posted_;
   InheritingCondition executed_;
   std::deque<Request> requests_;
@@ -229,31 +230,31 @@ class Recorder : public BitsTap, public Output {
   Totals at_begin_;
   Totals at_end_;
 
-  // The writer's own.
+  // For the writer only:
   RecorderState state_ = RecorderState::kIdle;
   bool is_rearmed_ = false;  ///< goes back to armed when the recording ends
   bool is_by_level_ = false;
   bool quits_ = false;
-  std::optional<std::pair<EndCause, std::string>> ends_;  ///< what a record met says
+  std::optional<std::pair<EndCause, std::string>> ends_;  ///< cause and reason of the end that a record demands
   std::unique_ptr<RecordingOutput> file_;
   std::uint64_t recording_id_ = 0;
   std::uint64_t sequence_ = 0;
-  std::uint64_t bytes_before_ = 0;                      ///< of the recording's files that are closed
-  std::deque<std::unique_ptr<RecordingOutput>> parts_;  ///< that are closed, kept open so that nobody removes them
+  std::uint64_t bytes_before_ = 0;                      ///< total bytes of the recording's closed files
+  std::deque<std::unique_ptr<RecordingOutput>> parts_;  ///< closed files, kept open so that nobody removes them
   std::optional<std::uint64_t> most_by_quota_;          ///< bytes that the quota leaves for the recording
-  std::optional<std::int64_t> lacks_since_ns_;          ///< no room for the recording, while others remove
-  bool others_remove_ = false;                          ///< at the last look for room
-  std::int64_t last_room_ns_ = 0;                       ///< time of that look
-  std::optional<std::uint64_t> bits_end_;               ///< of the last record of bits in the file
+  std::optional<std::int64_t> lacks_since_ns_;          ///< start of the lack of room, while others remove recordings
+  bool others_remove_ = false;                          ///< at the last check of room
+  std::int64_t last_room_ns_ = 0;                       ///< time of that check
+  std::optional<std::uint64_t> bits_end_;               ///< end of the last record of bits in the file
   std::optional<std::uint64_t> first_bit_time_;
-  std::uint64_t file_end_bit_time_ = 0;  ///< of the bits and frames in the file
+  std::uint64_t file_end_bit_time_ = 0;  ///< end of the bits and frames in the file
   std::set<EpochKey> epochs_in_file_;
-  std::uint64_t restarts_in_file_ = 0;  ///< of the stream, before the file's
-  std::uint64_t next_mask_ = 0;         ///< number behind the last one that was written to the file, or passed over
+  std::uint64_t restarts_in_file_ = 0;  ///< restarts of the stream before the one in the file
+  std::uint64_t next_mask_ = 0;         ///< number after the last one that was written to the file or skipped
   std::int64_t last_sync_ns_ = 0;
-  std::int64_t last_look_ns_ = 0;  ///< whether the file is still there
+  std::int64_t last_look_ns_ = 0;  ///< time of the last check that the file exists
   std::uint64_t not_written_back_ = 0;
-  std::thread thread_;  ///< last: it uses all of the above
+  std::thread thread_;  ///< last: the thread uses all of the above
 };
 
 }  // namespace nearfield

@@ -13,25 +13,25 @@
 #include "nearfield/error.hpp"
 #include "recording/recorder.hpp"
 
-/// The writer's part of the recorder.
+/// The writer thread of the recorder.
 namespace nearfield {
 namespace {
 
 using namespace std::chrono_literals;
 
 constexpr auto kPoll = 2ms;
-/// One write(), at most.
+/// Largest single write().
 constexpr std::uint64_t kBatchBytes = std::uint64_t{4} << 20U;
 constexpr std::uint64_t kWritebackBytes = std::uint64_t{8} << 20U;
-/// Room that max_bytes leaves for the end record.
+/// Bytes of max_bytes reserved for the end record.
 constexpr std::uint64_t kEndBytes = 512;
-/// Less than this of the quota is none: the next recording would end with its first bits.
+/// Least bytes left of the quota: with fewer, the next recording would end with its first bits.
 constexpr std::uint64_t kLeastBytes = std::uint64_t{1} << 20U;
 constexpr std::int64_t kLookNs = 1'000'000'000;
-/// How long a recording that begins waits for others that make room, and how often it looks.
+/// Longest time that a recording that begins waits for others to free space, and the interval of its checks.
 constexpr std::int64_t kPatienceNs = 200'000'000;
 constexpr std::int64_t kRetryNs = 20'000'000;
-/// Closed files of the recording under way that are kept from being removed.
+/// Most closed files of the current recording that are kept from being removed.
 constexpr std::size_t kMostParts = 128;
 
 std::uint64_t random_id() {
@@ -69,7 +69,7 @@ void Recorder::run() {
   }
 }
 
-/// Waits for one; without an end when there is nothing else to do.
+/// Waits for a request; indefinitely when there is nothing else to do.
 std::optional<Recorder::Request> Recorder::next_request() {
   std::unique_lock lock(mutex_);
   const auto is_asked = [this] { return !requests_.empty(); };
@@ -170,7 +170,7 @@ void Recorder::begin(BeganBy cause) {
   }
   state_ = RecorderState::kRecording;
   if (open_file()) {
-    // The history is of one stream. Where another one begins now, the lane has a marker of it, unless it was off.
+    // The history holds one stream. If another begins now, the lane has a marker of it, unless it was off.
     const std::uint64_t of_history = bits_.restarts();
     const bool has_history = bits_.lane().is_on();
     set_lanes(Lane::Mode::kDraining);
@@ -179,7 +179,7 @@ void Recorder::begin(BeganBy cause) {
   }
 }
 
-/// Nothing goes for its age here: that has time.
+/// Removes nothing for its age, which is not urgent.
 RecordingRoom Recorder::make_room_for(std::uint64_t bytes) const {
   RecordingRoom room =
       make_room(std::filesystem::path(options_.path).parent_path(), options_.settings, bytes, std::nullopt);
@@ -189,7 +189,8 @@ RecordingRoom Recorder::make_room_for(std::uint64_t bytes) const {
   return room;
 }
 
-/// For a recording that begins: where there is none while others remove, looks again, for kPatienceNs at most.
+/// Frees space for a recording that begins. If there is too little while others remove, tries again, for at most
+/// kPatienceNs.
 RecordingRoom Recorder::wait_for_room() const {
   const std::int64_t until_ns = monotonic_ns() + kPatienceNs;
   RecordingRoom room = make_room_for(kLeastBytes);
@@ -200,7 +201,7 @@ RecordingRoom Recorder::wait_for_room() const {
   return room;
 }
 
-/// Why no recording can begin.
+/// Reason why no recording can begin.
 std::optional<std::pair<EndCause, std::string>> Recorder::lack_in(const RecordingRoom& room) const {
   const std::string folder = std::filesystem::path(options_.path).parent_path().string();
   const auto quota_bytes = static_cast<std::uint64_t>(options_.settings.quota_bytes);
@@ -216,14 +217,14 @@ std::optional<std::pair<EndCause, std::string>> Recorder::lack_in(const Recordin
   return std::nullopt;
 }
 
-/// During a recording: what others have added and removed in the meantime counts, such as a frozen ring, and so does
-/// the removal of closed files of this recording.
+/// Measures the space again during a recording: files that others, such as a frozen ring, have added or removed in the
+/// meantime count, and so do closed files of this recording that were removed.
 void Recorder::look_for_room() {
   const DaemonSettings::Recording& settings = options_.settings;
   if (settings.keep_free_bytes == 0 && settings.quota_bytes == 0) {
     return;
   }
-  std::erase_if(parts_, [](const auto& part) { return part->is_removed(); });  // the disk gets its blocks back
+  std::erase_if(parts_, [](const auto& part) { return part->is_removed(); });  // frees their blocks
   const RecordingRoom room = make_room_for(kLeastBytes);
   last_room_ns_ = monotonic_ns();
   others_remove_ = room.others_remove;
@@ -242,7 +243,7 @@ void Recorder::look_for_room() {
   }
 }
 
-/// At once where nobody makes room, and else where a look a second after the first one finds no more.
+/// Confirms at once if nobody frees space, else if a check a second after the first one finds no more.
 bool Recorder::is_lack_confirmed() {
   if (!others_remove_) {
     return true;
@@ -251,7 +252,7 @@ bool Recorder::is_lack_confirmed() {
   return last_room_ns_ - *lacks_since_ns_ >= kLookNs;
 }
 
-/// Whether the recording is to end rather than to grow to `bytes`, which is more than the quota left at the last look.
+/// True if the recording must end rather than grow to `bytes`, which exceeds the quota left at the last check.
 bool Recorder::is_over_quota(std::uint64_t bytes) {
   if (!options_.settings.remove_oldest) {
     return true;
@@ -259,11 +260,11 @@ bool Recorder::is_over_quota(std::uint64_t bytes) {
   if (lacks_since_ns_ && monotonic_ns() - last_room_ns_ < kRetryNs) {
     return false;
   }
-  look_for_room();  // sooner than the next look
+  look_for_room();  // sooner than scheduled
   return !ends_ && bytes > *most_by_quota_ && is_lack_confirmed();
 }
 
-/// There is no room: no recording begins; an armed recorder stays armed, for when there is room again.
+/// Rejects a recording for lack of space; an armed recorder stays armed, for when there is space again.
 void Recorder::refuse(EndCause cause, const std::string& reason) {
   {
     const std::lock_guard lock(mutex_);
@@ -284,7 +285,7 @@ void Recorder::report_change() const {
   }
 }
 
-/// A new file with its file record, twice, and the settings in effect.
+/// Opens a new file and writes its file record, twice, and the settings in effect.
 bool Recorder::open_file() {
   try {
     file_ = std::make_unique<RecordingOutput>(options_.path, clock_ns(CLOCK_REALTIME) / 1'000'000'000);
@@ -315,8 +316,8 @@ bool Recorder::open_file() {
   return follow_epoch();
 }
 
-/// Writes the headers of the newest epoch, with its settings, where the file does not have them: a replay of bits uses
-/// the settings. False when the file failed.
+/// Writes the headers of the newest epoch, with its settings, if the file lacks them: a replay of bits needs the
+/// settings. False if writing failed.
 bool Recorder::follow_epoch() {
   std::set<EpochKey> newest;
   {
@@ -330,7 +331,7 @@ bool Recorder::follow_epoch() {
   return std::all_of(newest.begin(), newest.end(), [this](const EpochKey& key) { return ends_ || write_epoch(key); });
 }
 
-/// Writes the masks of the file's stream that it does not have, each twice. Returns 0, or errno.
+/// Writes the masks of the file's stream that it lacks, each twice. Returns 0, or errno.
 int Recorder::follow_masks() {
   std::vector<MaskChange> fresh;
   {
@@ -361,7 +362,7 @@ void Recorder::end_recording(EndCause cause, const std::string& reason) {
   if (cause == EndCause::kStopped || cause == EndCause::kBelowLevel) {
     const std::optional<BitsLane::Gap> dropped = bits_.pending_gap();
     drain_all();
-    // Bits that were pushed last and found the queue full are a gap like those before them.
+    // Bits that were pushed last and found the queue full become a gap like those before them.
     if (dropped && file_ && !ends_ && bits_end_ == dropped->first) {
       const nfr::RecordHeader gap{.kind = nfr::Kind::kBits,
                                   .first_bit_time = dropped->first,
@@ -408,7 +409,7 @@ double Recorder::seconds_in_file() const {
                                     : 0.0;
 }
 
-/// Writes the end record, as far as there is room for it, and waits for the disk. What went wrong last is the cause.
+/// Writes the end record, as far as there is room for it, and waits for the disk. Returns the last failure as cause.
 std::pair<EndCause, std::string> Recorder::close_file(EndCause cause, const std::string& reason) {
   if (!file_) {
     return {cause, reason};
@@ -419,7 +420,7 @@ std::pair<EndCause, std::string> Recorder::close_file(EndCause cause, const std:
                          .dropped_images = now.dropped_images,
                          .seconds = seconds_in_file(),
                          .began_by = now.began_by};
-  (void)follow_masks();  // of the bits that were drained last
+  (void)follow_masks();  // masks of the bits that were drained last
   (void)write_record({.kind = nfr::Kind::kEnd}, nfr::to_json(end));
   const int error = file_->wait_for_disk();
   bytes_before_ += file_->bytes();
@@ -462,7 +463,7 @@ void Recorder::drain(Lane& lane, std::uint64_t until) {
   }
 }
 
-/// The end of the records from `position` on that go out in one write: up to one that changes something.
+/// End of the records from `position` on that go out in one write: up to one that changes the file's state.
 std::uint64_t Recorder::prepare_batch(Lane& lane, std::uint64_t position, std::uint64_t until) {
   std::uint64_t end = position;
   while (end < until && end - position < kBatchBytes) {
@@ -535,10 +536,10 @@ void Recorder::write_batch(Lane& lane, std::uint64_t position, std::uint64_t end
   status_.bytes = bytes_before_ + file_->bytes();
   status_.bits.add(bits);
   status_.records += records;
-  status_.end_bit_time = std::max(status_.end_bit_time, records > 0 ? end_bit_time : 0);  // late frames end earlier
+  status_.end_bit_time = std::max(status_.end_bit_time, records > 0 ? end_bit_time : 0);  // delayed frames end earlier
 }
 
-/// A record that changes something: a processor's first frame of an epoch, or a restart of the source.
+/// Handles a record that changes the file's state: a processor's first frame of an epoch, or a restart of the source.
 void Recorder::meet(Lane& lane, std::uint64_t position) {
   const nfr::RecordHeader header = lane.header_at(position);
   if (header.kind == nfr::Kind::kResult) {
@@ -556,7 +557,7 @@ void Recorder::meet(Lane& lane, std::uint64_t position) {
   }
 }
 
-/// A processor's header of an epoch, twice. False when it was not begun, or when the file failed.
+/// Writes a processor's header of an epoch, twice. False if it has not begun, or if writing failed.
 bool Recorder::write_epoch(const EpochKey& key) {
   std::string json;
   {
@@ -581,7 +582,7 @@ void Recorder::fail(int error) {
   ends_ = {cause_of(error), fmt::format("{}: {}", file_->path().string(), std::strerror(error))};
 }
 
-/// Adds the record's number and times. Returns 0, or errno, with the file as it was before.
+/// Sets the record's number and times. Returns 0, or errno, with the file truncated to its state before.
 int Recorder::write_record(nfr::RecordHeader header, const std::string& text) {
   header.recording_id = recording_id_;
   header.sequence = sequence_;

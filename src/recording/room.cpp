@@ -23,23 +23,23 @@ namespace nearfield {
 namespace {
 
 constexpr std::int64_t kNsOfSecond = 1'000'000'000;
-constexpr std::uint64_t kBlockBytes = 512;  ///< of st_blocks
+constexpr std::uint64_t kBlockBytes = 512;  ///< unit of st_blocks
 
 struct Candidate {
   std::filesystem::path path;
   std::uint64_t bytes = 0;
-  std::uint64_t disk_bytes = 0;  ///< that its removal gives back to the disk
+  std::uint64_t disk_bytes = 0;  ///< freed on the disk by its removal
   std::int64_t changed_ns = 0;
 };
 
-/// What make_room() may do with a file.
+/// Permission of make_room() to remove a file.
 enum class Use {
-  kForeign,  ///< no recording, another user's, or not there any more
+  kForeign,  ///< not a recording, another user's, or deleted
   kOpen,     ///< a recording that is open somewhere
   kFree      ///< a recording that can be removed
 };
 
-/// Regular files *.nfr, oldest first; what cannot be looked at is not there.
+/// Regular files *.nfr, oldest first, without those that cannot be examined.
 std::vector<Candidate> candidates_in(const std::filesystem::path& folder) {
   std::vector<Candidate> found;
   std::error_code error;
@@ -53,7 +53,7 @@ std::vector<Candidate> candidates_in(const std::filesystem::path& folder) {
     found.push_back(
         {.path = entry->path(),
          .bytes = static_cast<std::uint64_t>(status.st_size),
-         // With another name of the file, the disk keeps the blocks.
+         // Another hard link keeps the blocks allocated.
          .disk_bytes = status.st_nlink == 1 ? static_cast<std::uint64_t>(status.st_blocks) * kBlockBytes : 0,
          .changed_ns = std::int64_t{status.st_mtim.tv_sec} * kNsOfSecond + status.st_mtim.tv_nsec});
   }
@@ -69,8 +69,8 @@ bool is_recording(int file) {
          header.kind == nfr::Kind::kFile;
 }
 
-/// flock(2) on NFS gives LOCK_EX to a descriptor that can write only. Files that only can be read are on other file
-/// systems no less removable.
+/// Opens for writing where possible, as flock(2) on NFS gives LOCK_EX only to a descriptor that can write. Read-only
+/// files on other file systems are removable too.
 FileDescriptor open_to_lock(const std::filesystem::path& path) {
   constexpr int kFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   FileDescriptor file(::open(path.c_str(), O_RDWR | kFlags));
@@ -80,15 +80,15 @@ FileDescriptor open_to_lock(const std::filesystem::path& path) {
   return file;
 }
 
-/// A file with the locks that keep others from opening it unnoticed, or why there are none.
+/// A file with the locks that keep others from opening it unnoticed, or the reason why there are none.
 struct Seized {
   FileDescriptor file;
   Use use = Use::kForeign;
-  int error = 0;  ///< errno of what should not fail
+  int error = 0;  ///< errno of a call that should not fail
 };
 
-/// Asks whether nobody else has the file open. While the result's descriptor is there, nobody can open the file
-/// unnoticed: an open() waits until the lease is given back, by the end of the descriptor.
+/// Checks that nobody else has the file open. While the result's descriptor exists, nobody can open the file unnoticed:
+/// an open() waits until the lease is returned when the descriptor is closed.
 Seized seize(const std::filesystem::path& path) {
   Seized seized{.file = open_to_lock(path)};
   if (!seized.file.valid()) {
@@ -107,7 +107,7 @@ Seized seize(const std::filesystem::path& path) {
     seized.error = errno == EWOULDBLOCK ? 0 : errno;
     return seized;
   }
-  (void)::fcntl(file, F_SETSIG, SIGURG);  // who opens it meanwhile: the signal's default, unlike SIGIO's, is nothing
+  (void)::fcntl(file, F_SETSIG, SIGURG);  // sent when another opens it: ignored by default, unlike SIGIO
   if (::fcntl(file, F_SETLEASE, F_WRLCK) == 0 || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOLCK) {
     seized.use = Use::kFree;
   } else if (errno == EACCES || errno == EPERM) {
@@ -116,17 +116,17 @@ Seized seize(const std::filesystem::path& path) {
   return seized;
 }
 
-/// Removes recordings of one folder, whose lock it has, and counts what that changes.
+/// Removes recordings of one folder, whose lock it holds, and updates the totals.
 class Remover {
  public:
   Remover(std::vector<Candidate> candidates, RecordingRoom& room) : candidates_(std::move(candidates)), room_(room) {}
 
   void remove_old(const RoomTime& time, double max_age_s);
-  /// For the quota and for the disk's free space.
+  /// Removes for the quota and for the disk's free space.
   void remove_for(const DaemonSettings::Recording& settings, std::uint64_t wanted_bytes);
 
  private:
-  /// What the removal of all that can be removed, but the newest, would leave.
+  /// Totals after removing all that can be removed, except the newest.
   struct Least {
     std::uint64_t used_bytes = 0;
     std::uint64_t free_bytes = 0;  ///< at most
@@ -243,8 +243,8 @@ void Remover::remove_for(const DaemonSettings::Recording& settings, std::uint64_
   }
 }
 
-/// Held by the one process that removes. A lock of the folder itself leaves no file behind. Not valid: others have it,
-/// or there is none, as `room` says then.
+/// Lock of the one process that removes, on the folder itself, which leaves no file behind. Not valid if others hold
+/// it, or if there is none, as `room` then says.
 FileDescriptor lock_of(const std::filesystem::path& folder, RecordingRoom& room) {
   FileDescriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (lock.valid() && ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) {

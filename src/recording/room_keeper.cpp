@@ -11,7 +11,7 @@
 namespace nearfield {
 namespace {
 
-/// A small quota is not given away for the sake of what may come.
+/// Keeps no more than this part of a small quota free.
 constexpr std::int64_t kReadyShare = 8;
 
 std::uint64_t ready_bytes(const DaemonSettings::Recording& settings) {

@@ -34,9 +34,9 @@ static_assert(kFlagExtrapolationFellBack == int{NF_FLAG_EXTRAPOLATION_FELL_BACK}
               kFlagDoubtfulInput == int{NF_FLAG_DOUBTFUL_INPUT});
 
 constexpr std::string_view kFrequency = "frequency";
-constexpr std::size_t kCrcStart = 16;  ///< of the head's bytes that the CRC covers
+constexpr std::size_t kCrcStart = 16;  ///< offset of the first of the head's bytes that the CRC covers
 
-/// boot_id() as 16 bytes; nothing is written where it is unknown.
+/// Writes boot_id() as 16 bytes, or nothing if it is unknown.
 void write_boot_id(std::uint8_t* bytes) {
   std::string text = boot_id();
   std::erase(text, '-');
@@ -128,7 +128,7 @@ void FrameEncoder::take(const Frame& frame) {
   head_.window_centre_bit_time = frame.first_bit_time + frame.window_bit_times / 2;
   head_.window_bit_times = frame.window_bit_times;
   head_.stream_id = frame.stream_id;
-  // From the centre to the window's end, rounded.
+  // Time from the window's centre to its end, rounded.
   head_.group_delay_ns = (std::uint64_t{frame.window_bit_times} * 1'000'000'000 / 2 + bit_rate_hz_ / 2) / bit_rate_hz_;
   head_.capture_mono_ns = frame.capture_mono_ns;
   head_.capture_tai_ns = frame.capture_tai_ns;

@@ -29,7 +29,7 @@ static_assert(static_cast<int>(ElementType::kComplex64) == NF_TYPE_COMPLEX64 &&
               static_cast<int>(ElementType::kUint32) == NF_TYPE_UINT32 &&
               static_cast<int>(ElementType::kUint64) == NF_TYPE_UINT64);
 
-// As nearfield_ring.h says.
+// Limits of nearfield_ring.h.
 constexpr std::size_t kMostHeaderBytes = std::size_t{1} << 26U;
 constexpr std::size_t kMostAxes = 1024;
 constexpr std::size_t kMostProducts = 1024;
@@ -58,7 +58,7 @@ void require_room(const ResultHeader& header) {
   for (const Axis& axis : header.axes) {
     values += axis.values.size();
   }
-  // The rest takes less than the other half of the room.
+  // The other tables take less than the other half.
   require(values, kMostHeaderBytes / 2 / sizeof(double), "values of axes", header.processor);
 }
 
@@ -66,7 +66,7 @@ void require_room(const ResultHeader& header) {
 class Block {
  public:
   explicit Block(std::size_t bytes) : bytes_(bytes) {}
-  /// Returns where it lies, a multiple of 8.
+  /// Appends and returns the offset, a multiple of 8.
   template <class T>
   std::uint32_t append(std::span<const T> values) {
     const std::size_t offset = bytes_.size();
@@ -104,7 +104,7 @@ std::vector<nf_ring_axis> append_axes(Block& block, const ResultHeader& header) 
 
 std::uint32_t append_columns(Block& block, const Product& product) {
   std::vector<nf_ring_column> columns;
-  std::size_t offset = sizeof(std::uint64_t);  // behind the number of rows, as ResultHeader::bytes() says
+  std::size_t offset = sizeof(std::uint64_t);  // after the number of rows, see ResultHeader::bytes()
   for (const Column& column : product.columns) {
     columns.push_back({.name = block.append_text(column.name),
                        .unit = block.append_text(column.unit),
@@ -146,7 +146,7 @@ std::vector<nf_ring_product> append_products(Block& block, const ResultHeader& h
   return products;
 }
 
-/// nf_ring_header.memory_hops.
+/// Code of nf_ring_header.memory_hops.
 std::uint32_t coded(const std::optional<std::int64_t>& memory_hops) {
   constexpr std::uint32_t kAll = std::numeric_limits<std::uint32_t>::max();
   return !memory_hops ? 0U : *memory_hops < 0 ? kAll : static_cast<std::uint32_t>(*memory_hops) + 1U;

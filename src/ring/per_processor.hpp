@@ -14,14 +14,14 @@
 
 namespace nearfield::ring {
 
-/// The channels of an output, one for each processor, each under a name that identifies its place. get(), route() and
+/// The channels of an output, one per processor, each under a name that identifies its place. get(), route() and
 /// free_unused() must not run concurrently; at() is for the engine's thread and may run concurrently with get() and
-/// free_unused(); for_each() is for any thread. The mutex guards which channels there are;
-/// the engine's thread takes it when an epoch begins.
+/// free_unused(); for_each() is for any thread. The mutex guards the set of channels; the engine's thread takes it when
+/// an epoch begins.
 template <class Channel>
 class PerProcessor {
  public:
-  /// The channel of this name, made by `make` where there is none. Throws what `make` throws.
+  /// The channel of this name, made by `make` if it does not exist. Throws what `make` throws.
   template <class Make>
   Channel& get(const std::string& name, const Make& make) {
     const auto found = entries_.find(name);
@@ -33,7 +33,7 @@ class PerProcessor {
     return *entries_.emplace(name, Entry{.channel = std::move(channel)}).first->second.channel;
   }
 
-  /// The processor of this index uses the channel of this name from this epoch on. It must be there.
+  /// Makes the processor of this index use the channel of this name, which must exist, from this epoch on.
   void route(std::size_t processor, const std::string& name, std::uint64_t epoch) {
     Entry& entry = entries_.at(name);
     routes_.resize(std::max(routes_.size(), processor + 1));
@@ -55,8 +55,8 @@ class PerProcessor {
     return *channel;
   }
 
-  /// Frees the channels that the epoch which began last does not use, and calls `tidy` with the others while the mutex
-  /// is held: for_each() waits for it.
+  /// Frees the channels that the newest epoch does not use, and calls `tidy` with the others while the mutex is held:
+  /// for_each() waits for it.
   template <class Tidy>
   void free_unused(const Tidy& tidy) {
     std::vector<std::unique_ptr<Channel>> unused;  // freed without the lock: a channel may have a thread to wait for
@@ -84,7 +84,7 @@ class PerProcessor {
  private:
   struct Entry {
     std::unique_ptr<Channel> channel;
-    std::uint64_t epoch = 0;  ///< that used it last; 0: none yet
+    std::uint64_t epoch = 0;  ///< last epoch that used it; 0: none yet
   };
   mutable InheritingMutex mutex_;
   std::map<std::string, Entry> entries_;

@@ -12,7 +12,7 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-/// f/F by long division, one bit behind the point at a time. Doubling a fraction below 1 and taking 1 off are exact.
+/// f/F by long division, one fractional bit at a time. Doubling a fraction below 1 and subtracting 1 are exact.
 Wide share_of_bit_rate(double frequency_hz, std::uint32_t bit_rate_hz) {
   double whole = 0.0;
   double fraction = std::modf(frequency_hz, &whole);

@@ -14,7 +14,7 @@ namespace {
 static_assert(std::string_view(NF_RING_DEFAULT_SOCKET) == NF_SYSTEM_FOLDER "/" NF_FRAMES_SOCKET,
               "the public header names the service's socket");
 
-/// The first processor keeps its channel whatever its name is.
+/// Name of a processor's channel. The first processor keeps its channel under any name.
 std::string channel_name(const ResultHeader& header, const Beginning& beginning) {
   return beginning.processor == 0 ? "" : header.processor;
 }

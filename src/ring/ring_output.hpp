@@ -28,10 +28,10 @@ class RingOutput : public Output {
   void begin(const ResultHeader& header, const Beginning& beginning) override;
   void write(const Frame& frame) override { channels_.at(frame.processor).writer->write(frame); }
   /// Ends and frees the rings and sockets of processors that the last epoch does not have, and frees rings that have
-  /// ended or that no begin() used; called as prepare() is.
+  /// ended or that no begin() used; the threads of prepare() apply.
   void free_unused();
 
-  /// Of all processors.
+  /// Total over all processors.
   [[nodiscard]] std::size_t readers() const;
   [[nodiscard]] std::uint64_t refused_readers() const;
   /// Null for a processor that has not begun.
@@ -50,8 +50,8 @@ class RingOutput : public Output {
   PerProcessor<Channel> channels_;
 };
 
-/// The socket of the ring of a further processor: "frames.row_power.sock" in the folder of "frames.sock". Throws
-/// ConfigError on a name that is no file's.
+/// Socket of a further processor's ring: "frames.row_power.sock" in the folder of "frames.sock". Throws ConfigError on
+/// a name that cannot be a file name.
 std::filesystem::path socket_of_processor(const std::filesystem::path& first, const std::string& processor);
 
 }  // namespace nearfield::ring

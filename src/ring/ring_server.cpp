@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kMostWaiting = 64;
 
-/// One message into an empty, non-blocking connection: the kernel takes it whole or the client receives nothing.
+/// Sends one message into an empty, non-blocking connection: the kernel takes all of it or the client receives nothing.
 void hand_over(int client, nf_ring_status status, int memory = -1) {
   nf_ring_hello hello{NF_RING_MAGIC, NF_RING_VERSION, static_cast<std::int32_t>(status)};
   iovec text{&hello, sizeof hello};
@@ -38,7 +38,7 @@ void hand_over(int client, nf_ring_status status, int memory = -1) {
   sendmsg(client, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/// A client that has the ring's descriptor: the server waits for its end alone and reads none of its data.
+/// A client that has the ring's descriptor: the server only waits for its end and reads no data from it.
 class RingReader : public UnixClient {
  public:
   using UnixClient::UnixClient;

@@ -27,7 +27,7 @@ class RingServer : private UnixService {
   /// Listens. Throws what UnixServer throws, with the path.
   explicit RingServer(const ServerOptions& options);
 
-  /// Clients receive this descriptor from now on (a duplicate of it). Throws IoError.
+  /// Sends a duplicate of this descriptor to clients from now on. Throws IoError.
   void offer(int memory);
   [[nodiscard]] std::size_t clients() const { return server_.clients(); }
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
@@ -43,7 +43,7 @@ class RingServer : private UnixService {
 
   std::filesystem::path socket_;
   InheritingMutex mutex_;  ///< guards memory_
-  FileDescriptor memory_;  ///< that clients receive
+  FileDescriptor memory_;  ///< sent to clients
   std::atomic<std::uint64_t> refused_ = 0;
   UnixServer server_;  ///< last: its thread uses the rest
 };

@@ -34,7 +34,7 @@ std::uint64_t random_id() {
   return (std::uint64_t{random()} << 32U) | random();
 }
 
-/// Every shared word is written atomically, so that a reader that copies at the same time is no data race.
+/// Stores every shared word atomically, so that a reader that copies concurrently is no data race.
 void store_words(std::uint64_t* to, const void* from, std::size_t bytes) {
   const auto* source = static_cast<const std::byte*>(from);
   for (std::size_t i = 0; i < bytes / sizeof(std::uint64_t); ++i) {
@@ -71,7 +71,7 @@ void RingWriter::make_memory(const std::vector<std::byte>& header_block) {
     fail("can't map shared memory");
   }
   std::memcpy(map, header_block.data(), header_block.size());
-  // No process can map it for writing from now on, by any descriptor; kernels before 5.1 lack that seal.
+  // Prevents any process from mapping it for writing from now on; kernels before 5.1 lack that seal.
   const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
   const bool sealed = fcntl(writable.get(), F_ADD_SEALS, seals | F_SEAL_FUTURE_WRITE) == 0 ||
                       fcntl(writable.get(), F_ADD_SEALS, seals) == 0;
@@ -90,7 +90,7 @@ void RingWriter::write(const Frame& frame) {
   wake();
 }
 
-// Sequence lock, writer's side (Boehm, MSPC 2012): an odd lock before any word changes, an even one after the last.
+// Writer of the sequence lock (Boehm, MSPC 2012): an odd lock before any word changes, an even one after the last.
 void RingWriter::store(const Frame& frame) {
   encoder_.take(frame);
   const std::uint64_t number = number_ + 1;

@@ -12,16 +12,16 @@ namespace nearfield::ring {
 
 struct RingOptions {
   std::uint32_t slots = static_cast<std::uint32_t>(DaemonSettings::Ring{}.slots);  ///< at least 4
-  std::size_t most_bytes = std::size_t{256} << 20U;  ///< fewer slots where they would need more; never fewer than 4
+  std::size_t most_bytes = std::size_t{256} << 20U;  ///< fewer slots if they would need more; never fewer than 4
   PhaseReference phase_reference = DaemonSettings::Publish{}.phase_reference;
-  std::uint32_t bit_rate_hz = kBitRate_hz;  ///< bit-times a second
+  std::uint32_t bit_rate_hz = kBitRate_hz;  ///< bit-times per second
 };
 
-/// The one writer of a ring in a sealed memfd (nearfield_ring.h). Readers receive a descriptor that cannot write;
+/// The only writer of a ring in a sealed memfd (nearfield_ring.h). Readers receive a descriptor that cannot write;
 /// neither their actions nor their end affect the writer.
 class RingWriter {
  public:
-  /// Makes, fills and seals the memory. Throws ConfigError on sizes, IoError when the kernel refuses.
+  /// Makes, fills and seals the memory. Throws ConfigError on invalid sizes, IoError if the kernel refuses.
   RingWriter(const ResultHeader& header, std::uint64_t epoch, const RingOptions& options);
   /// Ends the ring.
   ~RingWriter();
@@ -37,7 +37,7 @@ class RingWriter {
   void end();
 
   [[nodiscard]] bool fits(const ResultHeader& header) const { return encoder_.fits(header); }
-  /// Read-only, to be sent to readers.
+  /// Read-only descriptor to be sent to readers.
   [[nodiscard]] int memory() const { return memory_.get(); }
   [[nodiscard]] std::uint32_t slots() const { return slots_; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
@@ -54,7 +54,7 @@ class RingWriter {
   std::size_t bytes_ = 0;
   FileDescriptor memory_;
   void* map_ = nullptr;
-  std::uint64_t number_ = 0;  ///< of the newest frame
+  std::uint64_t number_ = 0;  ///< number of the newest frame
   std::optional<Waker> waker_;
 };
 

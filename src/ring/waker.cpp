@@ -11,7 +11,7 @@ namespace nearfield::ring {
 
 namespace {
 
-/// How many were woken.
+/// Returns the number of woken threads.
 long wake(std::uint32_t* word, int most) { return syscall(SYS_futex, word, FUTEX_WAKE, most, nullptr, nullptr, 0); }
 
 }  // namespace

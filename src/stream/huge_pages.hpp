@@ -6,9 +6,9 @@
 
 namespace nearfield {
 
-/// Memory of a large array in pages of 2 MiB, where the kernel has them: fewer misses of its address cache, and a
-/// process that ends gives 134 MB back in 3 ms instead of 20, see docs/daemon.md. Arrays smaller than a page are
-/// ordinary memory: each would take a page of its own.
+/// Allocates a large array in pages of 2 MiB, if the kernel has them: fewer misses of its address cache, and a process
+/// that ends releases 134 MB in 3 ms instead of 20, see docs/daemon.md. Arrays smaller than a page are in ordinary
+/// memory: each would take a page of its own.
 template <typename T>
 struct HugePages {
   using value_type = T;  // NOLINT(readability-identifier-naming): as the standard calls it
@@ -25,7 +25,7 @@ struct HugePages {
       return static_cast<T*>(::operator new(bytes));
     }
     void* memory = ::operator new (bytes, std::align_val_t{kPageBytes});
-    (void)::madvise(memory, bytes, MADV_HUGEPAGE);  // where there are none, small ones do
+    (void)::madvise(memory, bytes, MADV_HUGEPAGE);  // falls back to small pages
     return static_cast<T*>(memory);
   }
   void deallocate(T* memory, std::size_t count) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kAlignment = 64;  ///< positions agree with elements modulo this
 constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 40U;
-/// What a copy that nothing interrupts never takes.
+/// Longer than any copy that is not interrupted.
 constexpr std::int64_t kLongestCopyNs = 20'000'000;
 
 RingSettings checked(RingSettings settings) {
@@ -72,7 +72,7 @@ std::uint64_t IngestRing::written_end() const {
   return written_first_ + (head_.load(std::memory_order_relaxed) - written_begin_);
 }
 
-/// Makes the slots below `end` this lap's, empty, to store from `begin` on; false while some of them are being copied.
+/// Empties the slots below `end` for this lap, to store from `begin` on; false while some of them are being copied.
 bool IngestRing::make_room(Position begin, Position end) {
   const Position head = head_.load(std::memory_order_relaxed);
   const bool is_gap = begin - std::min(begin, head) >= settings_.elements;
@@ -92,8 +92,8 @@ bool IngestRing::make_room(Position begin, Position end) {
   return true;
 }
 
-/// While another thread copies what `end` would overwrite, the writer waits, and the source's own buffer holds what
-/// comes: the system may have taken that thread's processor away in the middle of a copy.
+/// Waits while another thread copies what `end` would overwrite, and the source's own buffer holds new data: the system
+/// may have preempted that thread in the middle of a copy.
 bool IngestRing::wait_to_make_room(Position begin, Position end) {
   if (make_room(begin, end)) {
     return true;
@@ -167,7 +167,7 @@ void IngestRing::store_piece(Position begin, std::span<const std::byte> words, s
   }
 }
 
-/// Moves `begin` up to what may still be stored. The ring knows of the last lap which elements it has seen before.
+/// Advances `begin` to what may still be stored. The ring knows which elements of the last lap it has received.
 void IngestRing::pass_over_frozen(Position& begin, Position end, StoreResult& result) const {
   const Position frozen = frozen_.load();
   if (begin >= frozen) {
@@ -214,7 +214,7 @@ bool IngestRing::wait_for_room(std::uint64_t elements, std::int64_t deadline_ns)
   return true;
 }
 
-/// The writer stores the time before the head: the time that is read here is that of the head or a later one.
+/// Loads the time after the head, while the writer stores it before: the time is that of the head or a later one.
 std::optional<NewestElement> IngestRing::newest() const {
   const std::uint64_t stream = streams_begun_.load();
   const Position begin = streams_[stream % kStreams].begin.load();

@@ -9,14 +9,14 @@
 #include "nearfield/layout.hpp"
 #include "stream/ingest_ring.hpp"
 
-// The reader's half of the ring.
+// Reader part of the ring.
 namespace nearfield {
 namespace {
 
-/// Half a microsecond or so: how often a poll looks at what the writer writes to.
+/// Pauses between the loads of a poll, about half a microsecond: limits contention with the writer.
 constexpr int kPausesALook = 8;
 
-/// Tells the processor that its thread waits, which leaves more of it to the other thread of a core.
+/// Hints that the thread spins, which leaves more of the core to its other hardware thread.
 void pause_processor() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -25,7 +25,7 @@ void pause_processor() {
 #endif
 }
 
-/// Runs that touch become one.
+/// Appends a run, merged with the last one if they touch.
 void add_run(std::vector<MissingRun>* runs, std::uint64_t first, std::uint64_t count) {
   if (runs == nullptr || count == 0) {
     return;
@@ -39,7 +39,7 @@ void add_run(std::vector<MissingRun>* runs, std::uint64_t first, std::uint64_t c
 
 }  // namespace
 
-/// Where the accepted stream ends for now, or ended when another one began.
+/// Current end of the accepted stream, or its final end if another one has begun.
 IngestRing::Position IngestRing::accepted_end() const {
   const Position head = head_.load();  // before the number: the head of a newer stream comes after it
   const std::uint64_t begun = streams_begun_.load();
@@ -47,7 +47,7 @@ IngestRing::Position IngestRing::accepted_end() const {
     return head;
   }
   const Position end = streams_[(accepted_ + 1) % kStreams].previous_end.load(std::memory_order_relaxed);
-  // An entry that is being reused is not valid any more; elements that the reader has left there are lost.
+  // An entry that is being reused is no longer valid; elements that the reader has left there are lost.
   return streams_begun_.load() - accepted_ < kStreams ? end : cursor_;
 }
 
@@ -76,7 +76,7 @@ WaitResult IngestRing::look(Position end) const {
   return ended ? WaitResult::kEnded : WaitResult::kTimeout;
 }
 
-/// Sleeps until found(), looking again whenever something is stored from `wanted` on, a stream begins or one ends.
+/// Sleeps until found(), which it checks again whenever data are stored from `wanted` on, a stream begins or one ends.
 template <typename Found>
 bool IngestRing::sleep_until(const Found& found, Position wanted, std::int64_t deadline_ns) {
   if (found()) {
@@ -120,7 +120,7 @@ bool IngestRing::wait_for_stream(std::int64_t deadline_ns) {
   return sleep_until([this] { return streams_begun_.load() != accepted_; }, kNowhere, deadline_ns);
 }
 
-/// Freezes everything below `end` and holds the writer off it until reading_ is taken back; where that begins.
+/// Freezes everything below `end` and keeps the writer off it until reading_ is reset; returns its begin.
 IngestRing::Position IngestRing::claim(Position end) {
   Position frozen = frozen_.load();
   do {
@@ -134,14 +134,14 @@ IngestRing::Position IngestRing::claim(Position end) {
   return frozen;
 }
 
-/// One that began before its elements were frozen.
+/// Waits for a store that began before its elements were frozen.
 void IngestRing::wait_for_store_below(Position end) const {
   while (writing_.load() < end) {
     std::this_thread::yield();
   }
 }
 
-/// An entry may be reused while it is read.
+/// Reads the newest entry again if it was reused meanwhile.
 StreamStart IngestRing::newest_stream(Position& begin) const {
   StreamStart start;
   do {
@@ -178,7 +178,7 @@ std::uint64_t IngestRing::missing_end(std::uint64_t first_element) const {
   const bool is_final = ended_.load() || streams_begun_.load() != accepted_;
   const Position available = accepted_end();
   const Position end = is_final ? available : available - std::min(available, settings_.reorder_elements);
-  const Position from = std::max(first, frozen_.load());  // before it: overwritten without having been taken
+  const Position from = std::max(first, frozen_.load());  // elements before it were overwritten untaken
   if (from >= end) {
     return first_element + (std::max(first, end) - first);
   }
@@ -229,7 +229,7 @@ std::optional<TakeResult> IngestRing::take_again(std::uint64_t first_element, st
   return copy_frozen(reading_, first, end, words.data(), missing);
 }
 
-/// Nothing where some of it was overwritten before it was announced.
+/// Nullopt if some of it was overwritten before it was announced.
 std::optional<TakeResult> IngestRing::copy_frozen(std::atomic<Position>& announced, Position first, Position end,
                                                   std::uint32_t* words, std::vector<MissingRun>* missing) {
   std::optional<TakeResult> result;
@@ -251,7 +251,7 @@ std::optional<HeldElements> IngestRing::held() const {
   held.stream = newest_stream(held.begin_position);
   const Position end = frozen_.load();
   const Position first = std::max(held.begin_position, overwritten_.load());
-  // Of a stream that has begun since, nothing is told yet.
+  // Reports no elements while a newer stream begins.
   if (first >= end || streams_begun_.load() != begun) {
     return std::nullopt;
   }
@@ -276,7 +276,7 @@ std::optional<TakeResult> IngestRing::copy_held(const HeldElements& held, std::u
   return copy_frozen(copying_, first, first + elements, words.data(), missing);
 }
 
-/// Elements from `first` on; those before `from` are lost.
+/// Copies elements from `first` on; those before `from` are lost.
 TakeResult IngestRing::copy_all(Position first, Position from, Position end, std::uint32_t* words,
                                 std::vector<MissingRun>* missing, Copying copying) const {
   TakeResult result;
@@ -319,7 +319,7 @@ void IngestRing::copy_out(Position begin, Position end, std::uint32_t* words, Co
 }
 
 void IngestRing::fill_silence(Position begin, Position end, std::uint32_t* words) const {
-  for (Position position = begin; position < end; ++position) {  // positions are as odd as their elements
+  for (Position position = begin; position < end; ++position) {  // position and element have the same parity
     const std::uint32_t word = settings_.kind == PayloadKind::kBits ? silence_word(position) : 0;
     words = std::fill_n(words, settings_.words_per_element, word);
   }

@@ -5,9 +5,8 @@
 
 namespace nearfield {
 
-/// One bit for each slot of a ring: was the element at a position received? One thread changes the map while another
-/// one reads parts of it; which parts each may touch is the ring's affair. Positions count for ever, slots are modulo
-/// the capacity.
+/// One bit per slot of a ring: 1 if the element at that position was received. One thread changes the map while another
+/// reads parts of it; the ring coordinates their parts. Positions never wrap, slots are modulo the capacity.
 class ReceivedMap {
  public:
   /// `capacity`: a power of two, at least 64.
@@ -15,9 +14,9 @@ class ReceivedMap {
 
   void set(std::uint64_t begin, std::uint64_t end);
   void clear(std::uint64_t begin, std::uint64_t end);
-  /// How many of [begin, end), at most the capacity, are set.
+  /// Number of set bits in [begin, end), which is at most the capacity.
   [[nodiscard]] std::uint64_t count(std::uint64_t begin, std::uint64_t end) const;
-  /// The end of the longest stretch from `begin`, below `end`, whose elements are all received or all not.
+  /// Longest run from `begin`, below `end`, whose elements are all received or all missing.
   struct Run {
     std::uint64_t end;
     bool received;
@@ -25,7 +24,7 @@ class ReceivedMap {
   [[nodiscard]] Run run(std::uint64_t begin, std::uint64_t end) const;
 
  private:
-  /// Calls action(word, mask) for each word of the map that holds some of [begin, end).
+  /// Calls action(word, mask) for each word of the map that overlaps [begin, end).
   template <typename Action>
   void for_words(std::uint64_t begin, std::uint64_t end, const Action& action) const;
 

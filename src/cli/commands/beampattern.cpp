@@ -53,7 +53,7 @@ const ProcessorSettings& beamformer_of(const Settings& settings, const std::stri
   throw ConfigError(fmt::format("--processor: expected the name of one of kind beamform, found \"{}\"", name));
 }
 
-/// "x,y,z" or "azimuth,elevation".
+/// Parses "x,y,z" or "azimuth,elevation".
 std::vector<double> parse_source(const std::string& text) {
   std::vector<double> values;
   const char* at = text.data();
@@ -99,7 +99,7 @@ PatternSource source_of(const std::string& text, double standoff_m) {
   return {.place_m = {}, .direction_deg = {values[0], values[1]}};
 }
 
-/// "angle 59.8826 deg", of all axes.
+/// "angle 59.8826 deg", for all axes.
 std::string place_in_words(const ResultHeader& header, const std::vector<double>& places) {
   std::string text;
   const std::vector<std::string>& axes = header.products.front().axes;
@@ -143,10 +143,10 @@ void print(const BeamPattern& pattern, const PatternSource& source) {
              figures.directivity_db);
 }
 
-/// One frame, of the product and the figures.
+/// Writes one frame, with the product and the figures.
 void write(Output& output, const BeamPattern& pattern) {
   std::vector<std::span<const std::byte>> products = {std::as_bytes(std::span(pattern.pattern))};
-  std::vector<double> aligned(pattern.figure_values.size());  // each figure at 8 bytes, as frames have them
+  std::vector<double> aligned(pattern.figure_values.size());  // each figure at 8 bytes, like in frames
   for (std::size_t i = 0; i < aligned.size(); ++i) {
     std::copy_n(&pattern.figure_values[i], 1, reinterpret_cast<float*>(&aligned[i]));
     products.push_back(std::as_bytes(std::span(&aligned[i], 1)).first(sizeof(float)));
@@ -160,7 +160,7 @@ void write(Output& output, const BeamPattern& pattern) {
   output.finish();
 }
 
-/// A curve where there is one axis, else pictures of planes.
+/// Draws a curve for one axis, else pictures of planes.
 void draw(const BeamPattern& pattern, const BeampatternArguments& arguments, const ScaleChoice& scale) {
   PictureOutput output(arguments.pictures_folder, scale);  // makes the folder
   std::vector<const Axis*> axes;
@@ -190,7 +190,7 @@ void run(const BeampatternArguments& arguments) {
     require_own_output(arguments.output, {arguments.config});
   }
   std::vector<std::string> overrides = arguments.overrides;
-  // Whatever keeps this array from having images; bands are of images.
+  // Disables images, which this array may not support; bands require images.
   overrides.insert(overrides.end(), {"holography.imager=none", "front_end.bands_hz=[]"});
   const Settings settings = load_settings(arguments.config, overrides);
   const ProcessorSettings& processor = beamformer_of(settings, arguments.processor);

@@ -40,7 +40,7 @@ void add_bench(CLI::App& app) {
       app.add_subcommand(kBench,
                          "Measure this device: whole frames, front ends, imager, errors, fidelity, health; "
                          "--here: whether it holds a configuration live");
-  command->set_help_flag();  // all arguments, --help too, are nearfield-bench's
+  command->set_help_flag();  // nearfield-bench handles all arguments, even --help
   command->prefix_command();
   command->callback([command] { become_bench(command->remaining()); });
 }

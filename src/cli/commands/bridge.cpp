@@ -52,7 +52,7 @@ void add_bridge(CLI::App& app) {
                                          "Send a daemon's results to Redis or MQTT, or store them: redis, mqtt, store; "
                                          "by the Python package nearfield, whose options "
                                          "docs/site.md and --help list");
-  command->set_help_flag();  // all arguments, --help too, are the package's
+  command->set_help_flag();  // the package handles all arguments, even --help
   command->prefix_command();
   command->callback([command] { become_bridge(command->remaining()); });
 }

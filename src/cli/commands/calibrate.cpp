@@ -30,7 +30,7 @@ struct CalibrateArguments {
   std::string start;
 };
 
-/// "auto", or "3,17": a number for each recording.
+/// Parses "auto", or "3,17": a number for each recording.
 std::vector<int> channels_of(const std::string& text) {
   std::vector<int> channels;
   if (text == "auto") {

@@ -20,7 +20,7 @@ struct ConvertArguments {
   nfr::FramesChoice frames;
 };
 
-/// What the recording holds, unless the user chose.
+/// The user's choice, or the kind of data that the recording has.
 bool converts_bits(const ConvertArguments& arguments, const nfr::Summary& summary) {
   if (!arguments.what.empty()) {
     return arguments.what == "bits";

@@ -26,7 +26,7 @@ using control::json;
 
 struct CtlArguments {
   std::string socket = DaemonSettings::Control{}.socket;
-  double wait_s = 0.0;  ///< for a daemon that is still starting
+  double wait_s = 0.0;  ///< longest wait for a daemon that is still starting
   bool as_json = false;
   std::vector<std::string> settings;
   bool bits = false;
@@ -37,7 +37,7 @@ struct CtlArguments {
   std::string output;
 };
 
-/// Short answers of the daemon, in its own words, and a line for each warning with them.
+/// Prints short answers of the daemon, and a line for each warning in them.
 std::string plain_text(const json& result) {
   if (!result.is_object()) {
     return "";
@@ -50,7 +50,7 @@ std::string plain_text(const json& result) {
   return text;
 }
 
-/// The beginning of a text in one line; whole characters of UTF-8, and none that moves a terminal's cursor.
+/// The beginning of a text in one line; whole characters of UTF-8, without any that moves a terminal's cursor.
 std::string in_one_line(std::string text, std::size_t most) {
   if (text.size() > most) {
     while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) {
@@ -61,7 +61,7 @@ std::string in_one_line(std::string text, std::size_t most) {
   return without_controls(text);
 }
 
-/// A line a recording: when it began, how long it is, bytes, state, name and notes.
+/// One line per recording: its begin, duration, bytes, state, name and notes.
 std::string recordings_text(const json& result) {
   constexpr std::size_t kMostOfNotes = 60;
   std::string out;
@@ -139,12 +139,12 @@ void call_and_print(const CtlArguments& arguments, const json& request) {
   print(arguments, request, call(arguments, request));
 }
 
-/// The daemon's file goes where the user asked for it, with the user's rights.
+/// Moves the daemon's file to the user's path, with the user's rights.
 void move_to(const std::string& output, json& result) {
   const std::filesystem::path from = result.at("path").get<std::string>();
   std::error_code error;
   std::filesystem::rename(from, output, error);
-  if (error) {  // another file system, or a folder that is the daemon's
+  if (error) {  // another file system, or the daemon's folder
     const std::string partial = output + ".partial";
     std::filesystem::copy_file(from, partial, std::filesystem::copy_options::overwrite_existing, error);
     if (!error) {
@@ -202,7 +202,7 @@ json record_request(const CtlArguments& arguments, const std::string& action) {
 
 using Shared = std::shared_ptr<CtlArguments>;
 
-/// A command without arguments of its own.
+/// Adds a command without arguments of its own.
 void add_plain(CLI::App& ctl, const Shared& arguments, const std::string& name, const std::string& about) {
   ctl.add_subcommand(name, about)->callback([arguments, name] { call_and_print(*arguments, {{"command", name}}); });
 }
@@ -213,7 +213,7 @@ void add_set(CLI::App& ctl, const Shared& arguments) {
   set->callback([arguments] { call_and_print(*arguments, {{"command", "set"}, {"settings", arguments->settings}}); });
 }
 
-/// As `ctl set` takes them.
+/// Prints values in the syntax of `ctl set`.
 void print_values(const CtlArguments& arguments) {
   const json config = call(arguments, {{"command", "config"}});
   const NamedValues values = chosen_values(config.at("yaml").get<std::string>(), arguments.settings);
@@ -236,7 +236,7 @@ void add_get(CLI::App& ctl, const Shared& arguments) {
   get->callback([arguments] { print_values(*arguments); });
 }
 
-/// The configuration in effect goes where the user says, or to the daemon's own file, with the user's rights: the
+/// Saves the configuration in effect to the user's path, or to the daemon's own file, with the user's rights: the
 /// daemon itself writes no configuration.
 void save(const CtlArguments& arguments) {
   control::Client client = connect_when_there(arguments);
@@ -301,7 +301,7 @@ void add_freeze(CLI::App& ctl, const Shared& arguments) {
   command->callback([arguments] { freeze(*arguments); });
 }
 
-/// The URL of the daemon's page, with the token where this user may read it.
+/// Prints the URL of the daemon's page, with the token if this user may read it.
 void print_page(const CtlArguments& arguments) {
   const json status = call(arguments, {{"command", "status"}});
   const json page = status.value("page", json());

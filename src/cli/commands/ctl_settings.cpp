@@ -23,13 +23,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kIndent = 2;  ///< of to_yaml()
+constexpr std::size_t kIndent = 2;  ///< in to_yaml()
 
 bool is_within(const std::string& key, const std::string& section) {
   return key.size() > section.size() && key.starts_with(section) && key[section.size()] == '.';
 }
 
-/// Settings and sections.
+/// Nearest key of a setting or section.
 std::string nearest_key(const std::string& unknown, const NamedValues& all) {
   Suggestion suggestion(unknown);
   for (const auto& [key, value] : all) {
@@ -47,7 +47,7 @@ std::string now_text() {
                      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
 }
 
-/// A copy beside the file, under a name that was free.
+/// Copies the file in its folder, under an unused name.
 fs::path back_up(const fs::path& path) {
   const std::string name = fmt::format("{}.{}", path.string(), now_text());
   for (int number = 1;; ++number) {

@@ -50,10 +50,10 @@ struct DemoArguments {
   double duration_s = 0.0;  ///< from the first picture on; 0: until Ctrl-C
 };
 
-/// The scene repeats itself after so long: a whole number of periods of both tones, so that nothing jumps.
+/// Period of the scene: a whole number of periods of both tones, so that nothing jumps.
 constexpr double kLoop_s = 2.0;
 
-/// A source that goes round once a loop beside one that rests. The array is small, so that two processors that have
+/// A source that moves in a circle once per loop, and one at rest. The array is small, so that two processors that have
 /// other work, too, simulate its bits in seconds and shed no frame.
 std::string scene_of_demo() {
   constexpr int kLegs = 24;
@@ -81,8 +81,8 @@ std::string scene_of_demo() {
   return yaml;
 }
 
-/// Sockets at their default names, which NEARFIELD_RUNTIME_DIR moves into the demo's folder; a free port for the page.
-/// Hops that wait are computed late rather than not at all: nobody controls anything with these frames.
+/// Settings with sockets at their default names, which NEARFIELD_RUNTIME_DIR moves into the demo's folder; a free port
+/// for the page. Waiting hops are computed late rather than shed: nobody controls anything with these frames.
 std::string settings_of_demo(const fs::path& scene) {
   return fmt::format(
       "version: 1\n"
@@ -135,7 +135,7 @@ std::string end_of(const fs::path& path) {
   return text;
 }
 
-/// A nearfieldd of the demo's own, with all its files in a folder that goes with it.
+/// The demo's own nearfieldd, with all its files in a folder that is removed with it.
 class DemoDaemon {
  public:
   DemoDaemon() : folder_(temporary_folder(), "nearfield-demo") {
@@ -145,7 +145,7 @@ class DemoDaemon {
     write_file(config, settings_of_demo(scene));
     daemon_ = std::make_unique<OwnDaemon>(std::vector<std::string>{"-c", config.string()}, folder_.path(), log());
   }
-  /// Throws the daemon's error where it has ended.
+  /// Throws the daemon's error if it has ended.
   void require_running() {
     if (const std::optional<int> code = daemon_->exit_code()) {
       const bool is_missing = *code == static_cast<int>(ExitCode::kNoInput) && fs::file_size(log()) == 0;
@@ -159,8 +159,8 @@ class DemoDaemon {
   }
   [[nodiscard]] fs::path ring_socket() const { return folder_.path() / DaemonSettings::Ring::kFile; }
   [[nodiscard]] fs::path folder() const { return folder_.path(); }
-  /// A page for this user alone that leads on to `url`. Command lines are for all users to see, and the browser gets
-  /// one: the token does not belong there.
+  /// A page for this user only that redirects to `url`. The browser gets a command line, which all users can see: the
+  /// token must not be in it.
   [[nodiscard]] fs::path write_way_to(const std::string& url) const {
     fs::path page = folder_.path() / "live_page.html";
     write_secret_file(page, fmt::format("<!doctype html>\n<meta charset=\"utf-8\">\n<title>Nearfield</title>\n"
@@ -169,7 +169,7 @@ class DemoDaemon {
                                         url));
     return page;
   }
-  /// Of the live page, with the token that permits changes.
+  /// URL of the live page, with the token that permits changes.
   [[nodiscard]] std::string page_url() const {
     control::Client client(folder_.path() / DaemonSettings::Control::kFile);
     const control::json page = client.call({{"command", "status"}}).value("page", control::json());
@@ -192,13 +192,13 @@ struct CloseDemoRing {
 };
 using DemoRing = std::unique_ptr<nf_ring, CloseDemoRing>;
 
-/// On standard error, whether anybody reads that or not.
+/// Prints on standard error, even if nobody reads it.
 void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
-/// Whether what was printed has reached standard output; not so once the reader of a pipe has ended.
+/// True if the output has reached standard output; false once the reader of a pipe has ended.
 bool is_printed() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
 
-/// Until the daemon has a ring with a frame; null where a signal came first.
+/// Waits until the daemon has a ring with a frame; null if a signal was received first.
 DemoRing wait_for_pictures(DemoDaemon& daemon, DemoClock::time_point start) {
   constexpr std::chrono::milliseconds kLook{50};
   const bool is_shown = can_redraw(STDERR_FILENO);
@@ -222,7 +222,7 @@ DemoRing wait_for_pictures(DemoDaemon& daemon, DemoClock::time_point start) {
   return nullptr;
 }
 
-/// The program that opens the desktop's browser, in a session of its own, which Ctrl-C does not reach.
+/// The program that opens the desktop's browser, in its own session, which Ctrl-C does not reach.
 class BrowserOpener {
  public:
   BrowserOpener() = default;
@@ -230,9 +230,9 @@ class BrowserOpener {
   BrowserOpener& operator=(const BrowserOpener&) = delete;
   ~BrowserOpener() { reap(); }
 
-  /// False where there is no program that finds the desktop's browser.
+  /// False if no program that finds the desktop's browser is installed.
   bool opens(const fs::path& page);
-  /// Takes the exit code of the program where it has ended. It often becomes the browser, and is not waited for.
+  /// Collects the exit code of the program if it has ended. It often becomes the browser, and is not waited for.
   void reap() {
     if (process_ != 0 && waitpid(process_, nullptr, WNOHANG) != 0) {
       process_ = 0;
@@ -274,7 +274,7 @@ bool BrowserOpener::opens(const fs::path& page) {
   return is_started;
 }
 
-/// What came through the ring, with the figures of the last second.
+/// Counts of received frames, with the figures of the last second.
 class DemoTally {
  public:
   void add(const nf_frame& frame, std::uint64_t skipped) {
@@ -306,7 +306,7 @@ class DemoTally {
   double rate_hz_ = 0.0, age_ms_ = 0.0;
 };
 
-/// The terminal's other screen while pictures are drawn: what stood there before comes back.
+/// Uses the terminal's alternate screen while pictures are drawn: its previous content is restored.
 class OtherScreen {
  public:
   explicit OtherScreen(bool is_used) : is_used_(is_used) { put("\x1b[?1049h\x1b[?25l\x1b[2J"); }
@@ -325,13 +325,13 @@ class OtherScreen {
   bool is_used_;
 };
 
-/// Draws the pressure on the surface; the oscillation of 2 kHz is slowed down to half a turn a second.
+/// Draws the pressure on the surface; the oscillation of 2 kHz is slowed down to half a cycle per second.
 class TerminalDrawing {
  public:
   explicit TerminalDrawing(std::string url)
       : screen_(can_redraw(STDOUT_FILENO)), in_colours_(takes_colours(STDOUT_FILENO)), url_(std::move(url)) {}
 
-  /// False once standard output takes no more.
+  /// False once standard output accepts no more.
   bool draw(const nf_ring* ring, const nf_frame& frame, const DemoTally& tally) {
     const nf_ring_layout& layout = *nf_ring_get_layout(ring);
     const nf_complex* const pixels = nf_ring_image(&layout, &frame, 0, 0);
@@ -346,7 +346,7 @@ class TerminalDrawing {
       values_.emplace_back(pixels[i].re, pixels[i].im);
       largest = std::max(largest, std::abs(values_.back()));
     }
-    constexpr double kForget = 0.98;  // of the scale, a picture
+    constexpr double kForget = 0.98;  // decay of the scale per picture
     top_ = std::max({static_cast<double>(largest), kForget * top_, kLeastTop});
     return put({.values = values_, .rows = static_cast<int>(layout.rows), .columns = static_cast<int>(layout.columns)},
                tally);
@@ -357,7 +357,7 @@ class TerminalDrawing {
   static constexpr double kLeastTop = 1e-9;
   static constexpr double kTurnsPerSecond = 0.5;
 
-  /// A pipe gets two pictures a second, a screen twenty.
+  /// Interval of pictures: two a second to a pipe, twenty to a screen.
   [[nodiscard]] double interval_s() const { return screen_.is_used() ? 0.05 : 0.5; }
   [[nodiscard]] bool put(const PhasorImage& image, const DemoTally& tally) const {
     TextSize room = terminal_size(STDOUT_FILENO);
@@ -383,7 +383,7 @@ class TerminalDrawing {
   std::vector<std::complex<float>> values_;
 };
 
-/// Reads every frame until a signal comes, the time is over, or nobody reads the drawing any more.
+/// Reads every frame until a signal is received, the time is over, or nobody reads the drawing any more.
 void follow(DemoDaemon& daemon, nf_ring* ring, TerminalDrawing* drawing, BrowserOpener& browser, double duration_s,
             DemoTally& tally) {
   constexpr std::int64_t kTurnNs = 50'000'000;
@@ -398,7 +398,7 @@ void follow(DemoDaemon& daemon, nf_ring* ring, TerminalDrawing* drawing, Browser
       if (drawing != nullptr && !drawing->draw(ring, frame, tally)) {
         return;
       }
-    } else if (status == NF_RING_RETIRED || status == NF_RING_GONE) {  // other settings, by the page; or its end
+    } else if (status == NF_RING_RETIRED || status == NF_RING_GONE) {  // settings changed by the page; or its end
       daemon.require_running();
       nf_ring_reopen(ring);
       std::this_thread::sleep_for(std::chrono::nanoseconds(kTurnNs));
@@ -410,7 +410,7 @@ void run_demo(const DemoArguments& arguments) {
   const DemoClock::time_point start = DemoClock::now();
   StopSignal::watch();
   StopSignal::watch_hangup();
-  std::signal(SIGPIPE, SIG_IGN);  // the end of a pipe's reader is seen where standard output is flushed
+  std::signal(SIGPIPE, SIG_IGN);  // flushing standard output detects the end of a pipe's reader
   say("144 one-bit microphones before a source that moves are simulated and imaged on this machine; the first "
       "picture takes some 20 s\n");
   DemoDaemon daemon;
@@ -452,7 +452,7 @@ void add_demo(CLI::App& app) {
       ->check(CLI::NonNegativeNumber);
   command->callback([arguments] {
     run_demo(*arguments);
-    std::signal(SIGPIPE, SIG_DFL);  // nothing is left to remove: what remains unread ends it as it ends every command
+    std::signal(SIGPIPE, SIG_DFL);  // nothing is left to remove: a closed pipe may end the process, like every command
   });
 }
 

@@ -34,9 +34,9 @@ using control::Finding;
 using control::LimitedRun;
 using nlohmann::json;
 
-/// All children run beside one another, so that the command ends within ten seconds.
+/// Time limit of children, which run concurrently, so that the command ends within ten seconds.
 constexpr double kDoctorLimit_s = 7.0;
-/// After these, where nearfieldd has given no answer.
+/// Time limit of the fallback after these, if nearfieldd has given no answer.
 constexpr double kMachineLimit_s = 2.0;
 
 struct DoctorArguments {
@@ -46,7 +46,7 @@ struct DoctorArguments {
   bool as_json = false;
 };
 
-/// What `nearfieldd --check --json` says of a configuration, in a child, because drivers may hang.
+/// Command line of `nearfieldd --check --json` for a configuration, run in a child because drivers may hang.
 std::vector<std::string> check_line(const DoctorArguments& arguments, bool with_configuration) {
   std::vector<std::string> line = {program_to_run(OwnDaemon::kProgram), "--check", "--json"};
   if (with_configuration && !arguments.config.empty()) {
@@ -58,7 +58,7 @@ std::vector<std::string> check_line(const DoctorArguments& arguments, bool with_
   return line;
 }
 
-/// An object, or null where the child ended without one.
+/// The object that the child printed, or null.
 json object_of(const LimitedRun::Outcome& outcome) {
   const json read = json::parse(outcome.output, nullptr, false);
   return outcome.end == LimitedRun::End::kDone && read.is_object() ? read : json();
@@ -66,7 +66,7 @@ json object_of(const LimitedRun::Outcome& outcome) {
 
 std::string text_of(const json& object) { return object.dump(-1, ' ', false, json::error_handler_t::replace); }
 
-/// What findings_of() reads, as nearfieldd --check --json writes it.
+/// Findings as JSON for findings_of(), in the format of nearfieldd --check --json.
 json json_of(const std::vector<Finding>& findings) {
   json list = json::array();
   for (const Finding& finding : findings) {
@@ -99,9 +99,9 @@ std::string device_text(const json& device) {
                      device.at("local_memory_bytes").get<double>() / 1024.0);
 }
 
-/// `answer`: of nearfieldd --check --json; null where there is none, for the reason in `outcome`.
+/// `answer`: that of nearfieldd --check --json; null if there is none, for the reason in `outcome`.
 Diagnosis device_diagnosis(const json& answer, const LimitedRun::Outcome& outcome) {
-  constexpr double kLeastLocalBytes = 32.0 * 1024.0;  // the least that OpenCL 1.2 promises
+  constexpr double kLeastLocalBytes = 32.0 * 1024.0;  // minimum of OpenCL 1.2
   Diagnosis result{.name = "device",
                    .found = "",
                    .needed = "an OpenCL device with 32 KiB of local memory, for daemon and commands alike",
@@ -161,7 +161,7 @@ Diagnosis memory_diagnosis(const json& answer) {
   return result;
 }
 
-/// Where PoCL keeps its programs.
+/// PoCL's cache folder.
 std::filesystem::path folder_of_pocl() {
   const auto variable = [](const char* name) {
     const char* const value = std::getenv(name);
@@ -179,7 +179,7 @@ std::filesystem::path folder_of_pocl() {
   return variable("HOME").empty() ? std::filesystem::path() : variable("HOME") / ".cache" / "pocl";
 }
 
-/// Where the first device's programs are kept: in Nearfield's own cache, or in PoCL's.
+/// Cache folder of the first device's programs: Nearfield's or PoCL's.
 control::ProgramFolder cache_of(const json& answer) {
   const json devices = answer.is_object() ? answer.value("devices", json()) : json();
   const std::string platform =
@@ -192,7 +192,7 @@ control::ProgramFolder cache_of(const json& answer) {
   return {.folder = own, .variable = kVariable, .is_switched_off = own.empty() && std::getenv(kVariable) != nullptr};
 }
 
-/// The settings, where they are right; else what is wrong with them.
+/// The settings if they are valid; otherwise adds their problems.
 std::optional<Settings> settings_of(const DoctorArguments& arguments, std::vector<Finding>& problems) {
   try {
     for (std::string& problem : control::configuration_problems(arguments.config, arguments.overrides)) {
@@ -209,8 +209,8 @@ std::optional<Settings> settings_of(const DoctorArguments& arguments, std::vecto
 
 std::int64_t step_ns() { return clock_ns(CLOCK_REALTIME) - monotonic_ns(); }
 
-/// What depends on the configuration, and is looked at where that is right. `all`: an object with the findings, of
-/// nearfieldd --check --json or json_of(); null: no process ended in time.
+/// Adds the checks that depend on a valid configuration. `all`: an object with the findings, from nearfieldd --check
+/// --json or json_of(); null: no process ended in time.
 void add_configured(const Settings& settings, const json& all, const json& disk, std::vector<Diagnosis>& diagnoses) {
   if (!all.is_object()) {
     diagnoses.push_back({.name = "files",
@@ -243,8 +243,8 @@ void add_configured(const Settings& settings, const json& all, const json& disk,
   }
 }
 
-/// The machine's findings without those of its devices, for where a driver keeps nearfieldd from its answer. Not beside
-/// nearfieldd's own look, as both try the same ports.
+/// The machine's findings without those of its devices, for a nearfieldd that does not answer because of a driver. Not
+/// concurrent with nearfieldd's own check, as both try the same ports.
 json machine_answer(const Settings& settings) {
   LimitedRun machine([&settings] { return text_of(json_of(control::machine_findings(settings))); }, kMachineLimit_s);
   return object_of(machine.wait());
@@ -292,7 +292,7 @@ std::vector<Diagnosis> examine(const DoctorArguments& arguments) {
   return diagnoses;
 }
 
-/// The lines of a text, each behind the indent of the table's second column.
+/// Prints the lines of a text, each indented to the table's second column.
 void print_part(std::string_view label, std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = text.find('\n');

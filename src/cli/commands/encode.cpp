@@ -44,7 +44,7 @@ void run(EncodeArguments& arguments) {
   options.geometry = settings.array.geometry;
   options.clock_hz = settings.array.clock_hz;
   options.standoff_m = settings.holography.standoff_m;
-  const int words = settings.front_end.decimation / kBitsPerWord;  // to a decimated sample
+  const int words = settings.front_end.decimation / kBitsPerWord;  // words per decimated sample
   options.window_samples = settings.front_end.window_samples * words;
   options.segment_samples *= words;
   EncodeReport report;

@@ -42,7 +42,7 @@ void run(ExportArguments arguments) {
              source.name(), source.entries().size() * source.places().size());
 }
 
-/// "csv (.csv): a line a value; vtk (.vti): ...".
+/// "csv (.csv): a line per value; vtk (.vti): ...".
 std::string formats_for_help() {
   std::vector<std::string> words;
   for (const ExportFormat& format : export_formats()) {

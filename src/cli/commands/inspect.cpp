@@ -28,7 +28,7 @@ struct InspectArguments {
   bool json = false;
 };
 
-/// What was found, or why nothing could be.
+/// The result of an inspection, or the reason of its failure.
 struct Judgement {
   std::optional<MicrophoneInspection> found;
   std::string reason;
@@ -40,7 +40,7 @@ bool has_microphones(FileKind kind) {
          kind != FileKind::kTemplates;
 }
 
-/// Of what a recording carries, its array and its medium matter here: it is not imaged.
+/// Settings for the inspection: a recording's array and medium matter, as it is not imaged.
 Settings settings_to_judge_by(const InspectArguments& arguments) {
   Settings found = settings_for_input(arguments.path, arguments.config, arguments.overrides).settings;
   if (!arguments.config.empty()) {
@@ -61,20 +61,20 @@ Judgement judge(const InspectArguments& arguments) {
     if (are_given) {
       throw;
     }
-    return {.found = std::nullopt, .reason = error.what()};  // what a recording carries cannot be used here
+    return {.found = std::nullopt, .reason = error.what()};  // the recording's settings cannot be used here
   }
   choose_device(settings.device, arguments.device);
   Judgement judgement;
   try {
     judgement.geometry = geometry_of_recording(arguments.path, settings);
     judgement.found = inspect_microphones(arguments.path, settings);
-  } catch (const Error& error) {  // too short, a recording of images, no device: the rest is worth printing
+  } catch (const Error& error) {  // too short, a recording of images, no device: other results are still printed
     judgement.reason = message_for_owner(error);
   }
   return judgement;
 }
 
-/// What is said of where the microphones stand, whether the file says it or the settings do.
+/// Adds a description of the microphones' positions, from the file or the settings.
 void add_places(std::vector<FileFact>& facts, const std::optional<ArrayGeometry>& found) {
   const ArrayGeometry geometry = found.value_or(ArrayGeometry());
   if (const std::string origin = text_of_origin(geometry); !origin.empty()) {
@@ -123,7 +123,7 @@ json to_json(const Judgement& judgement) {
           {"bad", bad}};
 }
 
-/// A fact that goes on over several lines is one text with line feeds.
+/// Converts facts; one with several lines is a text with line feeds.
 json to_json(const std::vector<FileFact>& facts) {
   json object = json::object();
   std::string name;

@@ -50,25 +50,25 @@ struct PlayArguments {
   std::vector<std::string> overrides;
   std::optional<double> start_s;
   std::optional<double> seconds;
-  pid_t parent = 0;  ///< in the background, as long as this process runs; 0: in the foreground
+  pid_t parent = 0;  ///< runs in the background while this process runs; 0: in the foreground
   bool prints_json = false;
 };
 
-/// What nearfieldd plays, and with which settings.
+/// Input of nearfieldd, and its settings.
 struct Playing {
   std::string path;
   std::string config;
   std::vector<std::string> overrides;
 };
 
-/// Low priority on any processor, and an end with the program that started this one: what that one does goes first.
+/// Sets low priority on any processor, and ends with the program that started this one, which takes precedence.
 void go_to_background(pid_t parent) {
   constexpr int kNiceOfBackground = 10;
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) {  // it ended before prctl()
     std::raise(SIGTERM);
   }
-  std::signal(SIGPIPE, SIG_IGN);  // that program may be gone while this one still has folders to remove
+  std::signal(SIGPIPE, SIG_IGN);  // the parent may end while folders are still to be removed
   (void)setpriority(PRIO_PROCESS, 0, kNiceOfBackground);
   cpu_set_t all;
   CPU_ZERO(&all);
@@ -76,10 +76,10 @@ void go_to_background(pid_t parent) {
     CPU_SET(cpu, &all);
   }
   (void)sched_setaffinity(0, sizeof all, &all);
-  hide_file_text();  // the program that started this one shows what it prints to its clients
+  hide_file_text();  // the program that started this one shows its output to clients
 }
 
-/// The bit-times of the part that is played. Throws UsageError where the recording has none there.
+/// Bit-times of the part to play. Throws UsageError if the recording has none there.
 nfr::ConvertRange part_of(const nfr::Reader& reader, const PlayArguments& arguments) {
   nfr::ConvertRange range;
   if (!arguments.start_s && !arguments.seconds) {
@@ -99,7 +99,7 @@ nfr::ConvertRange part_of(const nfr::Reader& reader, const PlayArguments& argume
   return range;
 }
 
-/// Throws IoError where the capture would leave other programs little room on the disk.
+/// Throws IoError if the capture would leave other programs little space on the disk.
 void require_room(const nfr::Reader& reader, const nfr::ConvertRange& range, const fs::path& folder) {
   constexpr std::uint64_t kBytesPerWord = sizeof(std::uint32_t);
   constexpr std::uint64_t kChannelsPerWord = 32;
@@ -119,7 +119,7 @@ void require_room(const nfr::Reader& reader, const nfr::ConvertRange& range, con
   }
 }
 
-/// A recording's bits as a capture, and the settings that it carries as a configuration, in `folder`.
+/// Writes a recording's bits as a capture, and its settings as a configuration, in `folder`.
 Playing of_recording(const PlayArguments& arguments, const fs::path& folder) {
   nfr::Reader reader{fs::path(arguments.input)};
   if (reader.summary().bits.records == 0) {
@@ -131,7 +131,7 @@ Playing of_recording(const PlayArguments& arguments, const fs::path& folder) {
   Playing playing{.path = folder / "capture.h5", .config = folder / "play.yaml", .overrides = arguments.overrides};
   InputSettings carried = settings_for_input(arguments.input, arguments.config, arguments.overrides);
   (void)pascal_per_unit_for(carried.settings, arguments.input, true);
-  carried.settings.array.pascal_per_unit.reset();  // that of the run, which the capture has no use for
+  carried.settings.array.pascal_per_unit.reset();  // the run's scale does not apply to the capture
   fmt::print(arguments.prints_json ? stderr : stdout, "{}\n", carried.description);
   std::ofstream file(playing.config);
   file << to_yaml(carried.settings);
@@ -144,12 +144,12 @@ Playing of_recording(const PlayArguments& arguments, const fs::path& folder) {
     Stoppable::end_if_stopped();
     progress.show(share);
   };
-  // A second look may correct the lengths, as settings of the live array could.
+  // Correctable: settings may change the lengths when it is played again, like those of the live array could.
   (void)nfr::convert_bits(reader, playing.path, range, show, true);
   return playing;
 }
 
-/// Captures and time data are played as they are.
+/// Prepares the input; captures and time data are played directly.
 Playing prepared(const PlayArguments& arguments, const fs::path& folder) {
   if (detect_file_kind(arguments.input) == FileKind::kRecording) {
     return of_recording(arguments, folder);
@@ -163,9 +163,8 @@ Playing prepared(const PlayArguments& arguments, const fs::path& folder) {
   return {.path = fs::absolute(arguments.input).string(), .config = arguments.config, .overrides = arguments.overrides};
 }
 
-/// What the daemon has of its own, so that it meets no other one, records nothing that was recorded already, and
-/// removes no recordings by the rules of a configuration that is another daemon's; the user's settings stand behind
-/// these. Throws what load_settings() throws.
+/// Settings that keep the daemon from conflicting with others, from recording again, and from removing recordings by
+/// the rules of another daemon's configuration; the user's settings follow these. Throws what load_settings() throws.
 std::vector<std::string> own_settings(const Playing& playing) {
   constexpr std::string_view kTrigger = "daemon.recording.trigger=";
   std::vector<std::string> own = {"daemon.source.kind=file",         "daemon.source.path=" + quoted(playing.path),
@@ -202,7 +201,7 @@ std::vector<std::string> command_line(const Playing& playing) {
   return line;
 }
 
-/// Where the daemon will serve, as a line for people or of JSON for programs.
+/// Prints the addresses of the daemon's sockets, as a line for people or of JSON for programs.
 void say_sockets(const PlayArguments& arguments, const fs::path& sockets) {
   const std::string ring = sockets / DaemonSettings::Ring::kFile;
   const std::string control = sockets / DaemonSettings::Control::kFile;
@@ -236,7 +235,7 @@ void run(const PlayArguments& arguments) {
     return;
   }
   const std::vector<std::string> line = command_line(playing);
-  if (playing.config == kStandardInput) {  // which this process has read; the daemon reads it again
+  if (playing.config == kStandardInput) {  // already read by this process; the daemon reads it again
     put_on_standard_input(standard_input_text());
   }
   say_sockets(arguments, sockets.path());

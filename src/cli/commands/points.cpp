@@ -20,7 +20,7 @@ struct PointsArguments {
 
 constexpr const char* kTitles = "frame,first_sample,timestamp_ns,flags,plane_m,frequency_hz,x_m,y_m,re,im\n";
 
-/// A line for each plane, frequency and point of a frame.
+/// One line for each plane, frequency and point of a frame.
 std::string lines_of(const ImagesHeader& header, const ImageFrame& frame, std::uint64_t number) {
   std::string text;
   std::size_t index = 0;

@@ -41,7 +41,7 @@ struct ReplayArguments {
   bool plan = false;
 };
 
-/// " of 32 x 32 pixels, 2 frequencies, 1 plane"; " without images" where the first processor makes none.
+/// " of 32 x 32 pixels, 2 frequencies, 1 plane"; " without images" if the first processor makes none.
 std::string text_of_images(const ResultHeader& header) {
   const std::optional<ImagesHeader> images = images_header_of(header);
   if (!images) {
@@ -53,7 +53,7 @@ std::string text_of_images(const ResultHeader& header) {
                      frequencies, frequencies == 1 ? "y" : "ies", planes, planes == 1 ? "" : "s");
 }
 
-/// What `--plan` prints: which frames each processor has, counted in hops from the start of the input.
+/// Prints the output of `--plan`: the frames of each processor, counted in hops from the start of the input.
 void print_plan(const ReplayResult& result) {
   nlohmann::json processors = nlohmann::json::array();
   for (std::size_t p = 0; p < result.places.size(); ++p) {
@@ -70,7 +70,7 @@ void print_plan(const ReplayResult& result) {
   fmt::print("{}\n", plan.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-/// The devices that frames are dealt out to; the settings get the first one.
+/// Sets the devices among which frames are distributed; the settings get the first one.
 void deal_out_to(const ReplayArguments& arguments, ReplayOptions& options) {
   if (arguments.devices.empty()) {
     return;
@@ -95,7 +95,7 @@ ImagesFileOutput::Content content_of(const ReplayArguments& arguments) {
 void run(const ReplayArguments& arguments) {
   require_own_output(arguments.output, {arguments.input.input, arguments.input.config, arguments.input.config_of,
                                         arguments.masks, arguments.png});
-  scale_of(arguments.pictures);  // refuses what does not fit before anything is computed
+  scale_of(arguments.pictures);  // throws on invalid options before anything is computed
   ReplayOptions options;
   options.input = arguments.input.input;
   options.settings = settings_of(arguments.input);
@@ -163,7 +163,7 @@ void run(const ReplayArguments& arguments) {
   for (const std::string& microphone : result.bad_microphones) {
     spdlog::warn("{}", microphone);
   }
-  // That a wavenumber is too large for the array has been said of its frequency, before the first frame.
+  // Excludes the flag for wavenumbers beyond the array's limit, which was reported before the first frame.
   if (const std::string flags = flags_in_words(result.flags & ~kFlagWavenumberAboveNyquist); !flags.empty()) {
     spdlog::warn("some frames are flagged: {}", flags);
   }

@@ -36,12 +36,12 @@ using control::LimitedRun;
 using nlohmann::json;
 
 constexpr const char* kLogLines = "1000";
-/// What a child may print: a log that is longer is cut.
+/// Most output of a child; a longer log is cut.
 constexpr std::size_t kMostOutputBytes = std::size_t{4} << 20U;
 
-/// How long a child may take before it is killed and left out, or --limit where that is shorter: one that reads what is
-/// at hand, one that asks the drivers (a doctor gives them 7 s itself), one that reads the journal, one that packs; and
-/// all addr2line together.
+/// Time limits of a child before it is killed and left out, or --limit if that is shorter: one that reads local data,
+/// one that asks the drivers (a doctor gives them 7 s itself), one that reads the journal, one that packs; and all
+/// addr2line together.
 constexpr double kQuickLimit_s = 5.0;
 constexpr double kDriverLimit_s = 15.0;
 constexpr double kLogLimit_s = 10.0;
@@ -61,8 +61,8 @@ void require_not_stopped() {
   }
 }
 
-/// Runs a program without a shell, in a process that is killed when its time is over; what it prints on its standard
-/// error goes nowhere. Of a child that prints more than kMostOutputBytes the rest is dropped.
+/// Runs a program without a shell, in a process that is killed at its time limit; its standard error is discarded.
+/// Output beyond kMostOutputBytes is dropped.
 LimitedRun::Outcome run_child(const std::vector<std::string>& words, double limit_s) {
   LimitedRun child(words, limit_s);
   LimitedRun::Outcome outcome = child.wait(StopSignal::raised);
@@ -84,35 +84,35 @@ std::string text_of_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-/// The files of a report, in a folder that goes with this object.
+/// Files of a report, in a folder that is removed with this object.
 class Report {
  public:
-  /// Programs that are asked for it get `limit_s` at most.
+  /// Limits programs for the report to at most `limit_s`.
   Report(std::string name, double limit_s)
       : name_(std::move(name)), folder_(temporary_folder(), "nearfield-report"), limit_s_(limit_s) {
     fs::create_directory(folder_.path() / name_);
   }
 
-  /// What a program answers within `limit_s`, or within the report's own limit where that is shorter.
+  /// Output of a program within `limit_s`, or within the report's own limit if that is shorter.
   [[nodiscard]] LimitedRun::Outcome ask(const std::vector<std::string>& words, double limit_s) const {
     return run_child(words, std::min(limit_s, limit_s_));
   }
 
-  /// Writes a file of this command's own, which is not packed, for a program that is asked. Returns its path.
+  /// Writes an internal file for a program, which is not packed. Returns its path.
   [[nodiscard]] std::string keep_aside(const std::string& file, const std::string& text) const {
     const fs::path path = folder_.path() / file;
     write_whole_file(path, text);
     return path.string();
   }
 
-  /// `what` is printed in the list, and stands in the archive's contents.txt. Whatever the text, it is redacted.
+  /// Adds a text, always redacted. `what` is printed in the list, and is in the archive's contents.txt.
   void add(const std::string& file, const std::string& what, const std::string& text) {
     add_whole(file, what, redacted(text, names_));
   }
   void add(const std::string& file, const std::string& what, const json& object) {
     add_whole(file, what, redacted(object, names_).dump(2, ' ', false, json::error_handler_t::replace) + "\n");
   }
-  /// Of lists of versions, of which some look like addresses.
+  /// Adds a list of versions, some of which look like addresses.
   void add_versions(const std::string& file, const std::string& what, const std::string& text) {
     add_whole(file, what, without_names(text, names_));
   }
@@ -199,7 +199,7 @@ void add_programs(Report& report) {
     report.leave_out("packages", "this system has no dpkg-query");
   } else if (packages.end != LimitedRun::End::kDone) {
     report.leave_out("packages", fmt::format("dpkg-query {}", packages.ending()));
-  } else {  // 1: some of them are not known
+  } else {  // 1: some are unknown
     report.add_versions("packages.txt", "versions of the packages that Nearfield uses", packages.output);
   }
   const LimitedRun::Outcome devices = report.ask({program_to_run("nearfield"), "devices"}, kDriverLimit_s);
@@ -210,7 +210,7 @@ void add_programs(Report& report) {
   }
 }
 
-/// Status and configuration of the running daemon. Returns its configuration; empty where no daemon answers.
+/// Adds status and configuration of the running daemon. Returns its configuration; empty if no daemon answers.
 std::string add_daemon(Report& report, const std::string& socket) {
   try {
     control::Client client(socket_to_connect(socket, DaemonSettings::Control::kFile));
@@ -226,8 +226,8 @@ std::string add_daemon(Report& report, const std::string& socket) {
   }
 }
 
-/// Of the configuration that is named, else of the daemon's, else of the defaults. The doctor's exit code is 1 where a
-/// check fails, with the same object.
+/// Adds the doctor's result for the named configuration, else for the daemon's, else for the defaults. The doctor's
+/// exit code is 1 if a check fails, with the same object.
 void add_doctor(Report& report, const std::string& named, const std::string& of_daemon) {
   std::vector<std::string> words = {program_to_run("nearfield"), "doctor", "--json"};
   std::string of = "all defaults, as no daemon answers";
@@ -263,7 +263,7 @@ void add_log(Report& report) {
   }
 }
 
-/// The report with the names and lines of its frames behind it, where addr2line is installed.
+/// The report with the names and lines of its frames appended, if addr2line is installed.
 std::string with_names(const std::string& crash) {
   const auto start = std::chrono::steady_clock::now();
   std::string text = crash;
@@ -291,7 +291,7 @@ std::string with_names(const std::string& crash) {
   return text;
 }
 
-/// The newest crash of the daemons that this user and the services have run.
+/// Adds the newest crash of the daemons that this user and the services have run.
 void add_crash(Report& report) {
   std::vector<fs::path> folders = control::crash_folders_of_services();
   folders.push_back(control::crash_folder());

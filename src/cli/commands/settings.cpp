@@ -24,7 +24,7 @@ void add_settings(CLI::App& app) {
                              : *as_schema ? schema::settings_schema()
                              : *markdown  ? schema::settings_page()
                                           : schema::annotated_defaults();
-    std::fputs(text.c_str(), stdout);  // what cannot be written is seen at the end, as of every command
+    std::fputs(text.c_str(), stdout);  // write errors are found at the end, like for every command
   });
 }
 

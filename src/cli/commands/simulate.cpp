@@ -33,7 +33,7 @@ SimulationReport simulate(const SimulateArguments& arguments, const Scene& scene
                                      : simulate_capture(scene, arguments.output, load_track, show);
 }
 
-/// What the file holds, in words.
+/// Description of the file's content.
 std::string content_of(const SimulateArguments& arguments, const SimulationReport& report) {
   return arguments.kind == "samples" ? fmt::format("{} samples at {:.10g} Hz", report.samples, arguments.sample_rate_hz)
          : arguments.kind == "spectra" ? "spectra"

@@ -28,7 +28,7 @@
 namespace nearfield::cli {
 namespace {
 
-constexpr std::int64_t kTurnNs = 100'000'000;  ///< how long a wait for a frame lasts before Ctrl-C is looked at
+constexpr std::int64_t kTurnNs = 100'000'000;  ///< timeout of a wait for a frame, after which Ctrl-C is checked
 constexpr std::string_view kIntensity = "active_intensity";
 constexpr std::size_t kMostPointLines = 40;
 constexpr std::size_t kMostAges = std::size_t{1} << 24U;
@@ -36,14 +36,14 @@ constexpr std::size_t kMostAges = std::size_t{1} << 24U;
 struct TapOptions {
   std::string socket = DaemonSettings::Ring{}.socket;
   std::string processor;    ///< empty: the first one
-  double wait_s = 0.0;      ///< for a daemon that is still starting
+  double wait_s = 0.0;      ///< longest wait for a daemon that is still starting
   std::uint64_t count = 0;  ///< 0: no end
   double duration_s = 0.0;  ///< 0: no end
   bool json = false;
-  std::string log;     ///< file for a line a frame; empty: none
+  std::string log;     ///< file for one line per frame; empty: none
   std::string points;  ///< file for the values at points; empty: none
   bool points_only = false;
-  bool sources = false;  ///< lines of the table of sources
+  bool sources = false;  ///< prints lines of the table of sources
   std::string wav;       ///< folder for sound files; empty: none
   double wav_gain_db = 0.0;
 };
@@ -55,10 +55,10 @@ using RingHandle = std::unique_ptr<nf_ring, CloseRing>;
 
 struct Tally {
   std::uint64_t frames = 0, skipped = 0, shed_hops = 0, missing_bit_times = 0, rings = 1;
-  std::uint32_t flags = 0;  ///< of any frame
+  std::uint32_t flags = 0;  ///< flags of all frames
   std::int64_t first_ns = 0, last_ns = 0;
   nf_frame newest{};
-  bool has_newest = false;  ///< it is in the handle still, and of its layout
+  bool has_newest = false;  ///< it is still in the handle, with its layout
   std::vector<std::int64_t> ages_ns;
   bool writer_gone = false;
 
@@ -79,7 +79,7 @@ struct Tally {
   [[nodiscard]] double rate_hz() const {
     return frames < 2 ? 0.0 : static_cast<double>(frames - 1) * 1e9 / static_cast<double>(last_ns - first_ns);
   }
-  /// Ages at shares of the frames, ms.
+  /// Ages at fractions of the sorted frames, ms.
   [[nodiscard]] std::vector<double> ages_ms(std::initializer_list<double> shares) const {
     std::vector<std::int64_t> sorted = ages_ns;
     std::sort(sorted.begin(), sorted.end());
@@ -94,7 +94,7 @@ struct Tally {
   }
 };
 
-/// What keeps a ring from being read, in words.
+/// Reason that a ring cannot be read, in words.
 std::string problem_of(nf_ring_status status, const std::string& socket) {
   if (status == NF_RING_SYSTEM) {
     return fmt::format("{}: {}", nf_ring_status_text(status), std::strerror(errno));
@@ -129,8 +129,8 @@ RingHandle open(const TapOptions& options, std::string& socket) {
   throw NoInputError(fmt::format("{}: {}{}", socket, expected, problem_of(status, socket)));
 }
 
-/// Whether the frame has what a processor of images gives: it is shown by frequencies, points and power then, else
-/// product by product.
+/// True if the frame has the products of a processor of images: it is shown by frequencies, points and power then,
+/// otherwise product by product.
 bool is_of_images(const nf_ring_layout& layout, const nf_frame& frame) {
   return layout.quantity[0] != '\0' && frame.cutoff_rad_per_m != nullptr && frame.slope != nullptr &&
          frame.noise_pa != nullptr && frame.error_estimate != nullptr;
@@ -148,7 +148,7 @@ void print_layout(const nf_ring_layout& layout) {
              layout.points, reference);
 }
 
-/// Of the frame that was read last; empty where the daemon does not say it.
+/// Microphones of the frame that was read last; empty if the daemon does not report them.
 std::string text_of_microphones(const nf_ring* ring, const nf_frame& frame) {
   MicrophoneUse use;
   use.fewest_used = use.most_used = frame.valid_microphones;
@@ -156,10 +156,10 @@ std::string text_of_microphones(const nf_ring* ring, const nf_frame& frame) {
   return use.microphones == 0 ? "" : "microphones: " + text_of(use);
 }
 
-/// Standard output is for lines of frames then, and has no summary.
+/// True if standard output is for lines of frames, and gets no summary.
 bool writes_to_stdout(const TapOptions& options) { return options.log == "-" || options.points == "-"; }
 
-/// Reads until something ends it; false when the writer went away.
+/// Reads until an end condition; false if the writer has ended.
 bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally, FrameLog& log, PointLog& points,
               TapSound& sound) {
   TapLiveLine line(!options.json && !options.sources && !writes_to_stdout(options));
@@ -197,7 +197,7 @@ bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally, FrameLog& 
       ++tally.rings;
       tally.has_newest = false;
     } else if (status == NF_RING_TORN) {
-      tally.has_newest = false;  // what was read in part lies where it lay
+      tally.has_newest = false;  // a partial read overwrites its memory
     } else if (status != NF_RING_TIMEOUT) {
       return false;
     }
@@ -205,7 +205,7 @@ bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally, FrameLog& 
   return true;
 }
 
-/// Of the newest frame; NaN, for want of a value, becomes null.
+/// Reports on the newest frame; NaN, for a missing value, becomes null.
 nlohmann::json reports_json(const nf_ring_layout& layout, const nf_frame& frame) {
   nlohmann::json reports = nlohmann::json::array();
   for (std::uint32_t f = 0; f < layout.frequencies; ++f) {
@@ -254,7 +254,7 @@ nlohmann::json points_json(const nf_ring_layout& layout, const nf_frame& frame) 
   return points;
 }
 
-/// The first of them; files take all.
+/// Prints the first values at points; files get all.
 void print_points(const nf_ring_layout& layout, const nf_frame& frame) {
   std::size_t number = 0;
   for_each_point_value(layout, frame, [&](auto plane, auto f, auto point, std::complex<double> value) {
@@ -270,7 +270,7 @@ void print_points(const nf_ring_layout& layout, const nf_frame& frame) {
   }
 }
 
-/// Of the newest frame, [plane][frequency]; empty when its images are no intensities, or were not read.
+/// Radiated power in the newest frame, [plane][frequency]; empty if its images are not intensities, or were not read.
 std::vector<std::vector<double>> radiated_power_w(const nf_ring_layout& layout, const nf_frame& frame) {
   std::vector<std::vector<double>> power_w;
   const bool has_power = layout.quantity == kIntensity && frame.images != nullptr;

@@ -30,7 +30,7 @@ std::string text_of_ages(std::vector<std::int64_t> ages_ns) {
                      kMsPerNs * static_cast<double>(ages_ns.back()));
 }
 
-/// The first characters of UTF-8 that fit.
+/// The longest prefix of a UTF-8 text that fits.
 std::string fitting(std::string text, int columns) {
   const auto continues = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; };
   int shown = 0;

@@ -7,31 +7,30 @@
 
 namespace nearfield::cli {
 
-/// The largest magnitude of a frame's images as a level, such as "93.2 dB re 20 µPa"; empty where it has no images or
-/// all are 0.
+/// The largest magnitude of a frame's images as a level, such as "93.2 dB re 20 µPa"; empty if it has no images or all
+/// are 0.
 std::string level_of_images(const nf_ring_layout& layout, const nf_frame& frame);
 
-/// What a tap has counted so far.
+/// Counts of a tap so far.
 struct TapCounts {
   std::uint64_t frames = 0;
-  std::uint64_t skipped = 0;            ///< by this reader
-  std::uint64_t shed_hops = 0;          ///< by the daemon
-  std::uint64_t missing_bit_times = 0;  ///< most of any frame
+  std::uint64_t skipped = 0;            ///< skipped by this reader
+  std::uint64_t shed_hops = 0;          ///< shed by the daemon
+  std::uint64_t missing_bit_times = 0;  ///< largest number in any frame
 };
 
-/// A line about the time since the line before: frames a second, ages, losses, level. On a terminal it is replaced four
-/// times a second; elsewhere a line follows the other every second. With -q, and where stdout is for something else,
-/// there is none.
+/// A line about the time since the previous line: frames per second, ages, losses, level. On a terminal it is replaced
+/// four times a second; elsewhere a new line is written every second. Not with -q, or if stdout is in use.
 class TapLiveLine {
  public:
   explicit TapLiveLine(bool on);
-  /// Ends the line that stands on a terminal.
+  /// Ends the current line on a terminal.
   ~TapLiveLine();
   TapLiveLine(const TapLiveLine&) = delete;
   TapLiveLine& operator=(const TapLiveLine&) = delete;
-  /// Whether look() would print now.
+  /// True if print() is due.
   [[nodiscard]] bool is_due() const;
-  /// Prints. `ages_ns` are those of all frames so far, `level` that of the newest one.
+  /// Prints a line. `ages_ns` are those of all frames so far, `level` that of the newest one.
   void print(const TapCounts& counts, const std::vector<std::int64_t>& ages_ns, const std::string& level);
 
  private:

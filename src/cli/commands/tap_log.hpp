@@ -11,10 +11,10 @@ namespace nearfield::cli {
 /// A text file that is written line by line, or none.
 class TextFile {
  public:
-  /// An empty path: nothing is written; -: standard output. Throws IoError.
+  /// An empty path: no output; -: standard output. Throws IoError.
   TextFile(std::string path, const char* titles);
   [[nodiscard]] std::FILE* get() const { return file_.get(); }
-  /// Throws IoError when not all of it could be written.
+  /// Throws IoError if not everything could be written.
   void finish();
 
  private:
@@ -25,7 +25,7 @@ class TextFile {
   std::unique_ptr<std::FILE, Close> file_;
 };
 
-/// One line a frame, comma-separated, its columns named in the first.
+/// Writes one line per frame, comma-separated, with the column names in the first line.
 class FrameLog {
  public:
   explicit FrameLog(const std::string& path);
@@ -36,7 +36,7 @@ class FrameLog {
   TextFile file_;
 };
 
-/// One line for each plane, frequency and point of a frame; otherwise as FrameLog.
+/// Writes one line for each plane, frequency and point of a frame; otherwise like FrameLog.
 class PointLog {
  public:
   explicit PointLog(const std::string& path);

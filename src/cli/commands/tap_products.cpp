@@ -24,7 +24,7 @@ std::complex<double> number(const void* values, std::size_t index) {
   return static_cast<double>(static_cast<const T*>(values)[index]);
 }
 
-/// A value of any NF_TYPE_.
+/// Reads a value of any NF_TYPE_.
 std::complex<double> value_at(const void* values, std::uint32_t type, std::size_t index) {
   switch (type) {
     case NF_TYPE_FLOAT32:
@@ -47,7 +47,7 @@ std::string text_of(std::complex<double> value, std::uint32_t type) {
                                    : fmt::format("{:.6g}", value.real());
 }
 
-/// NaN, for want of a value, becomes null.
+/// Converts a value; NaN, for a missing value, becomes null.
 nlohmann::json json_of(const void* values, std::uint32_t type, std::size_t index) {
   const std::complex<double> value = value_at(values, type, index);
   switch (type) {
@@ -67,11 +67,11 @@ std::string with_unit(std::string text, const char* unit) {
   return name.empty() || name == "1" ? text : text + " " + name;
 }
 
-/// Of the magnitudes of an array's values that are numbers; NaN where there is none.
+/// Statistics of the magnitudes of an array's numeric values; NaN if there are none.
 struct Magnitudes {
   double rms = std::nan("");
   double largest = std::nan("");
-  std::size_t missing = 0;  ///< values that are no numbers
+  std::size_t missing = 0;  ///< values that are not numbers
 };
 
 Magnitudes magnitudes_of(const nf_product& product, const void* values) {

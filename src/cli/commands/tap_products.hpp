@@ -3,23 +3,23 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-/// Any processor's products, as `nearfield tap` shows them where they are no images.
+/// Products of any processor as text and JSON, for `nearfield tap` on rings without images.
 namespace nearfield::cli {
 
-/// A line a product: name, quantity, unit, type and sizes.
+/// One line per product: name, quantity, unit, type and sizes.
 void print_descriptions(const nf_ring_layout& layout);
 
-/// A figure's values, an array's rms and largest magnitude, a table's rows; the first of many. `frame` is the one that
-/// was read last.
+/// Prints a figure's values, an array's rms and largest magnitude, a table's rows; only the first of many. `frame` must
+/// be the one that was read last.
 void print_products(const nf_ring* ring, const nf_frame& frame);
 
-/// The same by the products' names, with all values of figures and all rows of tables.
+/// The products by their names, with all values of figures and all rows of tables.
 nlohmann::json products_json(const nf_ring* ring, const nf_frame& frame);
 
-/// From the next read on, frames have the table `sources` alone. False where the ring has none.
+/// Reduces frames to the table `sources` from the next read on. False if the ring has none.
 bool select_sources(nf_ring* ring);
 
-/// A line for each row of a frame's table `sources`; as JSON one line a frame.
+/// Prints a line for each row of a frame's table `sources`; as JSON one line per frame.
 void print_sources(const nf_ring* ring, const nf_frame& frame, bool is_json);
 
 }  // namespace nearfield::cli

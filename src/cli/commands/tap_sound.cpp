@@ -12,7 +12,7 @@
 namespace nearfield::cli {
 namespace {
 
-/// What the ring says of its products, as a header has it.
+/// The ring's description of its products as a header.
 ResultHeader header_of(const nf_ring_layout& layout) {
   ResultHeader header;
   header.processor = layout.processor;
@@ -73,7 +73,7 @@ void TapSound::add(const nf_ring* ring, const nf_frame& frame) {
   stream_id_ = frame.stream_id;
   epoch_ = frame.epoch;
   const BeamLayout& beams = files_->layout();
-  // 32 of bits, 1 of samples
+  // 32 for bits, 1 for samples
   const auto elements_per_sample =
       static_cast<std::uint64_t>(std::max(std::llround(layout.bit_rate_hz / beams.rate_hz), 1LL));
   frames_with_losses_ += frame.missing_bit_times > 0 ? 1U : 0U;

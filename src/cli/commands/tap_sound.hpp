@@ -10,24 +10,24 @@
 
 namespace nearfield::cli {
 
-/// The beams of a ring's frames as sound files, or none.
+/// Writes the beams of a ring's frames as sound files, or nothing.
 class TapSound {
  public:
-  /// Into this folder; empty: nothing is written. Throws NoInputError where the ring has no beams.
+  /// Writes into this folder; empty: no files. Throws NoInputError if the ring has no beams.
   TapSound(std::string folder, double gain_db, const nf_ring* ring);
-  /// The frame that was read last. Throws DataError where the daemon's configuration has changed the beams; the files
+  /// Adds the frame that was read last. Throws DataError if the daemon's configuration has changed the beams; the files
   /// are finished then.
   void add(const nf_ring* ring, const nf_frame& frame);
-  /// Empty where nothing was written.
+  /// Empty if nothing was written.
   SoundReport finish();
 
  private:
   std::unique_ptr<BeamFiles> files_;
   std::string folder_;
-  std::uint64_t ring_id_ = 0;               ///< whose layout has been looked at
-  std::optional<std::uint32_t> stream_id_;  ///< of the frame before
-  std::optional<std::uint64_t> epoch_;      ///< likewise
-  std::uint64_t changes_ = 0;               ///< of the epoch
+  std::uint64_t ring_id_ = 0;               ///< ring whose layout has been checked
+  std::optional<std::uint32_t> stream_id_;  ///< stream of the previous frame
+  std::optional<std::uint64_t> epoch_;      ///< epoch of the previous frame
+  std::uint64_t changes_ = 0;               ///< changes of the epoch
   std::uint64_t frames_with_losses_ = 0;
 };
 

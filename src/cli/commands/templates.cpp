@@ -31,7 +31,7 @@ struct TemplatesArguments {
   std::string positions;
 };
 
-/// "x,y,z;x,y,z;...".
+/// Parses "x,y,z;x,y,z;...".
 std::vector<std::array<double, 3>> parse_places(const std::string& text) {
   std::vector<std::array<double, 3>> places;
   std::istringstream parts(text);

@@ -24,7 +24,7 @@ constexpr uid_t kFirstPerson = 1000;
 constexpr uid_t kNobody = 65534;
 constexpr std::size_t kShortestName = 2;
 
-/// Every match of `pattern` that `is_secret` says so of.
+/// Replaces every match of `pattern` for which `is_secret` returns true.
 template <typename IsSecret>
 std::string replaced(const std::string& text, const std::regex& pattern, const std::string& instead,
                      const IsSecret& is_secret) {
@@ -57,7 +57,7 @@ bool equals_without_case(std::string_view a, std::string_view b) {
                     [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-/// Each occurrence of `word` between characters that are of no word.
+/// Replaces each occurrence of `word` that is not part of a longer word.
 std::string without_word(const std::string& text, const std::string& word, std::string_view instead) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
@@ -73,7 +73,7 @@ std::string without_word(const std::string& text, const std::string& word, std::
   return result;
 }
 
-/// Longest first, so that no name cuts another one in two.
+/// Sorts names, longest first, so that none cuts another in two.
 std::vector<std::string> by_length(std::vector<std::string> names) {
   std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
     return a.size() != b.size() ? a.size() > b.size() : a < b;
@@ -89,7 +89,7 @@ void add_name(std::vector<std::string>& names, const char* name) {
   }
 }
 
-/// A folder of a person's own; / and what the system has for users without one are none.
+/// Adds a person's own home folder; not / and the system's placeholders for users without one.
 void add_home(std::vector<std::string>& homes, const char* home) {
   std::string path = home == nullptr ? "" : home;
   while (path.size() > 1 && path.ends_with('/')) {
@@ -130,7 +130,7 @@ void add_hosts(PrivateNames& names) {
     std::istringstream words(line.substr(0, line.find('#')));
     std::string word;
     words >> word;
-    const bool is_own = word == "127.0.1.1";  // where Debian puts the name with its domain
+    const bool is_own = word == "127.0.1.1";  // Debian's line for the name with its domain
     while (is_own && words >> word) {
       found.push_back(word);
     }
@@ -141,7 +141,7 @@ void add_hosts(PrivateNames& names) {
   }
 }
 
-/// What a text holds whatever the machine: tokens, keys, and the settings that name other machines.
+/// Replaces private texts of any machine: tokens, keys, and settings that name other machines.
 std::string without_secrets(const std::string& text) {
   static const std::regex kHome(R"(/home/[^/\s"']+)");
   static const std::regex kKey(R"re((["'])[0-9A-Za-z.:+=^!/*?&<>()\[\]{}@%$#-]{40}(\\?["']))re");  // Z85
@@ -196,7 +196,7 @@ std::string redacted(const std::string& text, const PrivateNames& names) {
 
 nlohmann::json redacted(const nlohmann::json& object, const PrivateNames& names) {
   if (object.is_string()) {
-    const std::string quoted = redacted('"' + object.get<std::string>() + '"', names);  // a key stands in quotes
+    const std::string quoted = redacted('"' + object.get<std::string>() + '"', names);  // a key is matched in quotes
     return quoted.substr(1, quoted.size() - 2);
   }
   if (!object.is_structured()) {

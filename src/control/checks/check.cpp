@@ -14,7 +14,7 @@
 namespace nearfield::control {
 namespace {
 
-/// Nothing but the settings says what comes; who reads the line sees whether it is so.
+/// Notes the input that the settings alone announce, so that the reader can compare it.
 void look_at_input(CheckUp& up) {
   if (takes_live_samples(up.settings.daemon->source)) {
     up.note("daemon.source: " + text_of(live_input_facts(up.settings)));
@@ -26,7 +26,7 @@ struct Look {
   void (*look)(CheckUp& up);
 };
 
-/// In the order in which findings are printed.
+/// Checks in the order in which findings are printed.
 constexpr std::array kLooks = {Look{"input", look_at_input},
                                Look{"sockets", look_at_sockets},
                                Look{"stale_sockets", look_at_stale_sockets},

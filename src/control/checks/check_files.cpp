@@ -20,10 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// kUnknown: this user may not connect there, or the kernel refuses for another reason of its own.
+/// kUnknown: this user may not connect, or the kernel refuses for another reason.
 enum class Service { kNone, kSome, kUnknown };
 
-/// Whether a process listens at the socket, whatever its protocol.
+/// Checks for a process that listens at the socket, with any protocol.
 Service service_at(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -36,11 +36,11 @@ Service service_at(const std::string& path) {
     return Service::kSome;
   }
   switch (errno) {
-    case EPROTOTYPE:  // a ring's socket keeps messages apart
-    case EAGAIN:      // so many wait there that no more fit
+    case EPROTOTYPE:  // a ring's socket has message boundaries
+    case EAGAIN:      // its queue of connections is full
       return Service::kSome;
     case ECONNREFUSED:
-    case ENOENT:  // gone by now
+    case ENOENT:  // removed meanwhile
       return Service::kNone;
     default:  // EACCES, EPERM
       return Service::kUnknown;
@@ -83,7 +83,7 @@ void look_at_socket(const std::string& setting, std::string_view file, const std
   }
 }
 
-/// The file of a socket that a process left behind, most often one that was killed.
+/// Checks for a socket file that a process left behind, most often one that was killed.
 void look_at_stale_socket(const std::string& setting, std::string_view file, const std::string& key, CheckUp& up) {
   if (setting.empty()) {
     return;
@@ -97,7 +97,7 @@ void look_at_stale_socket(const std::string& setting, std::string_view file, con
                       "serves; rm {1}, or start nearfieldd, which replaces it",
                       key, path));
     }
-  } catch (const IoError&) {  // look_at_sockets() says so
+  } catch (const IoError&) {  // look_at_sockets() reports it
   }
 }
 
@@ -108,7 +108,7 @@ const char* kind_of(const struct stat& status) {
                                     : "a special file";
 }
 
-/// `is_stream`: a pipe stands for the file.
+/// `is_stream`: the file is a pipe.
 void look_at_file(const std::string& path, const std::string& key, bool is_stream, CheckUp& up) {
   struct stat status {};
   if (path.empty() || path == "-" || stat(path.c_str(), &status) != 0) {
@@ -126,7 +126,7 @@ void look_at_file(const std::string& path, const std::string& key, bool is_strea
   }
 }
 
-/// Of a file that systemd may hand over. Outside of the unit there are no credentials, which is no fault of the
+/// Checks a file that systemd may pass. Outside of the unit there are no credentials, which is not a fault of the
 /// configuration.
 void look_at_secret(const std::string& setting, const std::string& key, CheckUp& up) {
   std::string path;
@@ -144,12 +144,12 @@ void look_at_secret(const std::string& setting, const std::string& key, CheckUp&
   look_at_file(path, key, false, up);
 }
 
-/// ZeroMQ makes the socket's file itself, in a folder that is there, and removes any file of that name before.
+/// Checks the path of a socket file that ZeroMQ makes, in an existing folder, after removing any file of that name.
 void look_at_ipc(const std::string& endpoint, CheckUp& up) {
   constexpr std::string_view kIpc = "ipc://";
   constexpr const char* kKey = "daemon.publish.zmq.endpoint";
   const std::string path = endpoint.starts_with(kIpc) ? endpoint.substr(kIpc.size()) : "";
-  if (path.empty() || path == "*" || path.starts_with('@')) {  // an own name, or one that is in no folder
+  if (path.empty() || path == "*" || path.starts_with('@')) {  // abstract or generated names, outside of folders
     return;
   }
   struct stat status {};
@@ -165,7 +165,7 @@ void look_at_ipc(const std::string& endpoint, CheckUp& up) {
   }
 }
 
-/// Without the journal's socket every line would be lost.
+/// Checks for the journal's socket, without which every line would be lost.
 void look_at_journal(DaemonSettings::LogTarget target, CheckUp& up) {
   constexpr const char* kSocket = "/run/systemd/journal/socket";
   if (target == DaemonSettings::LogTarget::kJournal && access(kSocket, W_OK) != 0) {

@@ -11,14 +11,15 @@
 namespace nearfield::control {
 namespace {
 
-/// 64 readers of the ring, 16 connections of control, the metrics' server, the device's driver and the daemon's own.
+/// Descriptors for 64 readers of the ring, 16 control connections, the metrics' server, the device's driver and the
+/// daemon's own.
 constexpr rlim_t kFewestDescriptors = 192;
 
 }  // namespace
 
 void look_at_limits(CheckUp& up) {
   const DaemonSettings::Realtime& realtime = up.settings.daemon->realtime;
-  // On a thread of its own, which takes its priority with it when it ends.
+  // On a separate thread, since the priority ends with it.
   for (std::string& lack : std::async(std::launch::async, [&] { return apply_realtime(realtime); }).get()) {
     up.problem(std::move(lack));
   }

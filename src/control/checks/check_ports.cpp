@@ -16,7 +16,7 @@
 namespace nearfield::control {
 namespace {
 
-/// A port that the daemon is to listen at.
+/// A port at which the daemon must listen.
 struct Port {
   std::string key;
   std::string address;  ///< HOST:PORT
@@ -47,7 +47,7 @@ bool is_multicast(const addrinfo& address) {
   return IN6_IS_ADDR_MULTICAST(&v6.sin6_addr);
 }
 
-/// Binds as the daemon would, and lets go.
+/// Binds like the daemon, and closes.
 void look_at_port(const Port& port, CheckUp& up) {
   const std::optional<HostPort> target = parse_host_port(port.address);
   if (!target) {
@@ -76,7 +76,7 @@ void look_at_port(const Port& port, CheckUp& up) {
   }
 }
 
-/// At the default address a daemon whose port is taken runs without a page.
+/// Checks the page's address: at the default address a daemon whose port is taken runs without a page.
 void look_at_page(const std::string& address, CheckUp& up) {
   const std::string key = "daemon.page.address";
   CheckUp own{.settings = up.settings, .daemon_runs = up.daemon_runs, .findings = {}};
@@ -95,7 +95,7 @@ std::uint64_t largest_buffer() {
   return bytes;
 }
 
-/// What the kernel gives of a receive buffer, which it does by privilege or up to net.core.rmem_max.
+/// Checks the receive buffer, which the kernel grants by privilege or up to net.core.rmem_max.
 void look_at_receive_buffer(std::int64_t wanted_bytes, CheckUp& up) {
   const FileDescriptor probe(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const int asked = static_cast<int>(std::min<std::int64_t>(wanted_bytes, INT32_MAX / 2));

@@ -40,7 +40,7 @@ constexpr std::size_t kMostPathBytes = 4096;
 constexpr unsigned kPatience_s = 10;  ///< a report that takes longer ends the process by SIGALRM
 constexpr std::size_t kMostKept = 9;
 
-/// What the handler needs, prepared before: it cannot allocate.
+/// Data of the handler, prepared before, since it cannot allocate.
 struct CrashPlace {
   std::array<char, 512> head{};                ///< program, version
   std::array<char, kMostPathBytes> program{};  ///< the file that runs
@@ -48,13 +48,13 @@ struct CrashPlace {
   std::array<char, kMostPathBytes> file{};
 };
 
-/// The signals that report_crashes() took.
+/// Signals with a handler from report_crashes().
 std::vector<int>& crash_signals_taken() {
   static std::vector<int> signals;
   return signals;
 }
 
-// A signal handler has no other way to them.
+// A function, since a signal handler has no other access.
 CrashPlace& crash_place() {
   static CrashPlace place;
   return place;
@@ -89,7 +89,7 @@ class CrashWriter {
     const std::array<char, 2> digits = {"0123456789abcdef"[value >> 4U], "0123456789abcdef"[value & 0xFU]};
     bytes(digits.data(), digits.size());
   }
-  /// A line is written whole, so that others' lines on stderr do not get into it.
+  /// Writes a line in one call, so that others' lines on stderr do not mix with it.
   void end_line() {
     text("\n");
     for (const int target : {STDERR_FILENO, file_}) {
@@ -129,7 +129,7 @@ const char* name_of_signal(int signal) {
   }
 }
 
-/// The program counter at the signal; 0 on processors that are not described here.
+/// The program counter at the signal; 0 on unsupported processors.
 std::uintptr_t counter_of(const void* context) {
   [[maybe_unused]] const auto* const state = static_cast<const ucontext_t*>(context);
 #if defined(__x86_64__)
@@ -141,7 +141,7 @@ std::uintptr_t counter_of(const void* context) {
 #endif
 }
 
-/// "(_ZN9nearfield6daemon6Daemon10run_engineEv+0x1c)", where the file of the module has the name.
+/// Writes "(_ZN9nearfield6daemon6Daemon10run_engineEv+0x1c)" if the file of the module has the name.
 void write_function(CrashWriter& out, const char* file, std::span<const unsigned char> build_id,
                     std::uintptr_t address) {
   const FunctionNames names(file, build_id);
@@ -154,8 +154,8 @@ void write_function(CrashWriter& out, const char* file, std::span<const unsigned
   }
 }
 
-/// "#3 /usr/bin/nearfieldd+0x1a2b3 (NAME+0x1c) build-id 09af...": what addr2line wants, and the function's name. Of a
-/// caller, `counter` is the address to which the call returns, and the call lies before it.
+/// Writes "#3 /usr/bin/nearfieldd+0x1a2b3 (NAME+0x1c) build-id 09af...": input of addr2line, and the function's name.
+/// For a caller, `counter` is the return address, and the call precedes it.
 void write_frame(CrashWriter& out, std::size_t index, std::uintptr_t counter, bool is_caller) {
   out.text("#");
   out.number(index);
@@ -179,7 +179,7 @@ void write_frame(CrashWriter& out, std::size_t index, std::uintptr_t counter, bo
     out.text(is_program ? crash_place().program.data() : name);
     out.text("+");
     out.address(address);
-    write_function(out, is_program ? "/proc/self/exe" : name, build_id, address);  // also where an upgrade replaced it
+    write_function(out, is_program ? "/proc/self/exe" : name, build_id, address);  // even if an upgrade replaced it
     out.text(build_id.empty() ? "" : " build-id ");
     for (const unsigned char byte : build_id) {
       out.byte_in_hex(byte);
@@ -192,12 +192,12 @@ void write_frames(CrashWriter& out, std::uintptr_t counter) {
   std::array<void*, kMostFrames> frames{};
   const auto count = static_cast<std::size_t>(std::max(0, backtrace(frames.data(), static_cast<int>(frames.size()))));
   const auto address_of = [&](std::size_t i) { return reinterpret_cast<std::uintptr_t>(frames[i]); };
-  std::size_t first = 0;  // the frame of the signal; those before it are the handler's
+  std::size_t first = 0;  // the frame of the signal; earlier ones belong to the handler
   while (first < count && address_of(first) != counter) {
     ++first;
   }
   const bool is_found = first < count;
-  if (!is_found) {  // the unwinder did not get there
+  if (!is_found) {  // the unwinder did not reach it
     write_frame(out, 0, counter, false);
     first = 0;
   }
@@ -207,7 +207,7 @@ void write_frames(CrashWriter& out, std::uintptr_t counter) {
   }
 }
 
-/// Each folder of the path that is not there, for its user alone.
+/// Makes the missing folders of the path, accessible only to its user.
 void make_folders(std::array<char, kMostPathBytes> path) {
   constexpr mode_t kMode = 0700;
   for (std::size_t i = 1; i < path.size() && path[i - 1] != '\0'; ++i) {
@@ -272,7 +272,7 @@ void write_report(int signal, const siginfo_t& info, std::uintptr_t counter) {
   }
 }
 
-/// Has the signal's own action follow, once the signal is no longer blocked.
+/// Resets the signal to its default action, which follows once the signal is no longer blocked.
 void end_by(int signal) {
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
@@ -280,13 +280,12 @@ void end_by(int signal) {
   ::raise(signal);
 }
 
-/// Other signals of crashes are blocked here, so that the kernel ends the process at once where writing the report
-/// itself meets invalid memory.
+/// Blocks other crash signals, so that the kernel ends the process at once if writing the report itself causes one.
 void handle_crash(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
   int nobody = 0;
   if (!crashing_thread().compare_exchange_strong(nobody, ::gettid())) {
-    if (nobody == ::gettid()) {  // abort() while the report was written: nothing more comes of it
+    if (nobody == ::gettid()) {  // abort() while the report was written: it stays incomplete
       end_by(signal);
       return;
     }
@@ -316,7 +315,7 @@ void add_reports(const std::filesystem::path& folder, std::vector<TimedReport>& 
   }
 }
 
-/// Reports of earlier crashes in all of the folders, newest first.
+/// Earlier reports in all of the folders, newest first.
 std::vector<std::filesystem::path> crash_reports(const std::vector<std::filesystem::path>& folders) {
   std::vector<TimedReport> found;
   for (const std::filesystem::path& folder : folders) {
@@ -339,7 +338,7 @@ void copy_text(std::array<char, Count>& to, const std::string& text) {
   to[length] = '\0';
 }
 
-/// For an overflow of the calling thread's own stack; it lasts as long as the process.
+/// Stack for an overflow of the calling thread's own; it exists as long as the process.
 void use_crash_stack() {
   static std::array<std::byte, kCrashStackBytes> memory;
   stack_t stack{};
@@ -386,7 +385,7 @@ void report_crashes(const std::string& program, const std::string& version, cons
     }
   }
   std::array<void*, 1> frame{};
-  (void)backtrace(frame.data(), 1);  // loads libgcc now
+  (void)backtrace(frame.data(), 1);  // loads libgcc in advance
   use_crash_stack();
   for (const int signal : kCrashSignals) {
     struct sigaction present {};

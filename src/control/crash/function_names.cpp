@@ -15,12 +15,12 @@ namespace {
 
 using Bytes = std::span<const unsigned char>;
 
-/// Part of `whole`; empty where it is not inside.
+/// Part of `whole`; empty if it is not inside.
 Bytes part_of(Bytes whole, std::size_t offset, std::size_t count) {
   return offset <= whole.size() && count <= whole.size() - offset ? whole.subspan(offset, count) : Bytes();
 }
 
-/// A structure that lies at `offset`, aligned or not; zeros where it is not inside.
+/// Structure at `offset`, aligned or not; zeros if it is not inside.
 template <typename T>
 T structure_at(Bytes whole, std::size_t offset) {
   T value{};
@@ -32,7 +32,7 @@ T structure_at(Bytes whole, std::size_t offset) {
 
 bool is_elf(const ElfW(Ehdr) & header) { return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0; }
 
-/// The value of the note with the build-id among the notes of a segment; empty where none has it.
+/// Value of the build-id note among the notes of a segment; empty if there is none.
 Bytes build_id_among(Bytes notes) {
   constexpr std::size_t kAlignment = 4;
   const auto padded = [](std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; };
@@ -47,7 +47,7 @@ Bytes build_id_among(Bytes notes) {
   return {};
 }
 
-/// The section of that type; all zeros where there is none.
+/// The section of that type; all zeros if there is none.
 ElfW(Shdr) section_of_type(Bytes file, const ElfW(Ehdr) & header, unsigned type) {
   for (std::size_t i = 0; i < header.e_shnum; ++i) {
     const auto section = structure_at<ElfW(Shdr)>(file, header.e_shoff + i * sizeof(ElfW(Shdr)));
@@ -108,7 +108,7 @@ FunctionNames::~FunctionNames() {
   }
 }
 
-/// All functions where the file was not stripped, else those that other modules may call.
+/// Reads all functions if the file was not stripped, else the exported ones.
 void FunctionNames::read_table() {
   const auto header = structure_at<ElfW(Ehdr)>(file_, 0);
   if (!is_elf(header) || header.e_shentsize != sizeof(ElfW(Shdr))) {

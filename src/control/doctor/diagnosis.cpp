@@ -27,10 +27,10 @@ namespace {
 namespace fs = std::filesystem;
 using State = Diagnosis::State;
 
-/// Room for some configurations: the programs of `nearfield demo` take 2.7 MB with PoCL 3.1.
+/// Space for some configurations: the programs of `nearfield demo` take 2.7 MB with PoCL 3.1.
 constexpr std::uintmax_t kLeastForProgramsBytes = 50'000'000;
 
-/// Empty where it can't be read.
+/// First line of a file; empty if it can't be read.
 std::string first_line(const fs::path& path) {
   std::ifstream file(path);
   std::string line;
@@ -46,7 +46,7 @@ std::string limit_text(int which) {
   return limit.rlim_cur == RLIM_INFINITY ? "unlimited" : std::to_string(limit.rlim_cur);
 }
 
-/// The group whose members may use a device's file; empty where there is none, or where it is root's.
+/// The group whose members may use a device's file; empty if there is none, or if it is root's.
 std::string group_that_may_use(const fs::path& file) {
   constexpr mode_t kBoth = S_IRGRP | S_IWGRP;
   struct stat status {};
@@ -80,7 +80,7 @@ std::vector<fs::path> devices_of_gpus(const MachineFiles& files) {
   return found;
 }
 
-/// What the kernel gives of a buffer of so many bytes, as the daemon asks for it.
+/// Size of a receive buffer that the kernel grants for a request of so many bytes, made like the daemon's.
 int given_buffer_bytes(std::int64_t wanted_bytes) {
   const FileDescriptor probe(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const int asked = static_cast<int>(std::min<std::int64_t>(wanted_bytes, INT32_MAX / 2));
@@ -90,7 +90,7 @@ int given_buffer_bytes(std::int64_t wanted_bytes) {
     setsockopt(probe.get(), SOL_SOCKET, SO_RCVBUF, &asked, sizeof asked);
   }
   getsockopt(probe.get(), SOL_SOCKET, SO_RCVBUF, &given, &size);
-  return given / 2;  // the kernel doubles it for its own accounts
+  return given / 2;  // the kernel doubles it for its own bookkeeping
 }
 
 }  // namespace
@@ -132,7 +132,7 @@ Diagnosis permissions_diagnosis(const MachineFiles& files) {
                    .needed = "read and write access to the GPUs' files in /dev",
                    .mend = ""};
   std::set<std::string> groups;
-  std::vector<std::string> closed;  // to every group that a user should be in
+  std::vector<std::string> closed;  // not open to any group that a user should be in
   std::vector<std::string> lines;
   for (const fs::path& device : devices_of_gpus(files)) {
     const bool is_permitted = access(device.c_str(), R_OK | W_OK) == 0;

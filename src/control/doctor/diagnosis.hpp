@@ -12,7 +12,8 @@
 #include "nearfield/daemon_settings.hpp"
 #include "nearfield/settings.hpp"
 
-/// What `nearfield doctor` says of a machine beside a configuration. No OpenCL: what needs it, nearfieldd looks at.
+/// Checks of `nearfield doctor` on a machine, besides the configuration. Without OpenCL: nearfieldd makes the checks
+/// that need it.
 namespace nearfield::control {
 
 /// The result of one check.
@@ -20,55 +21,57 @@ struct Diagnosis {
   enum class State { kOk, kWarn, kFail };
   std::string name;
   State state = State::kOk;
-  std::string found;   ///< one line a finding
-  std::string needed;  ///< what the check is passed with
-  std::string mend;    ///< the command or the edit that mends it; empty where nothing has to be
+  std::string found;   ///< one line per finding
+  std::string needed;  ///< condition to pass the check
+  std::string mend;    ///< command or edit that remedies it; empty if not needed
 };
 std::string_view name_of(Diagnosis::State state);
 nlohmann::json to_json(const Diagnosis& diagnosis);
 
-/// The findings of one check as a diagnosis: a problem fails, a note warns. What stands behind the first "; " of a
-/// finding mends it. Without findings it is ok, and `found` says so.
+/// The findings of one check as a diagnosis: a problem fails, a note warns. The text after the first "; " of a finding
+/// is its remedy. Without findings the state is ok with the text `found`.
 Diagnosis diagnosis_of(std::string name, const std::vector<Finding>& findings, std::string found, std::string needed);
 
-/// Where the kernel's and the administrator's files lie; another root is a test's.
+/// Location of the kernel's and the administrator's files; tests use another root.
 struct MachineFiles {
   std::filesystem::path root = "/";
   [[nodiscard]] std::filesystem::path at(std::string_view path) const { return root / path; }
 };
 
-/// The drivers that OpenCL's loader finds ($OCL_ICD_VENDORS, else /etc/OpenCL/vendors), and whether each can be loaded.
-/// Loads them into this process: for a child with a time limit. One JSON object.
+/// Lists the drivers that OpenCL's loader finds ($OCL_ICD_VENDORS, else /etc/OpenCL/vendors), and tries to load each
+/// into this process: for a child with a time limit. Returns one JSON object.
 std::string look_at_drivers();
-/// What look_at_drivers() wrote; null: its process wrote nothing, and ended as `outcome` says.
+/// Diagnosis from the output of look_at_drivers(); null: its process wrote nothing, and ended with `outcome`.
 Diagnosis drivers_diagnosis(const nlohmann::json& seen, const LimitedRun::Outcome& outcome);
 
-/// GPUs' device files, and whether this user may use them.
+/// Checks that this user may use the device files of GPUs.
 Diagnosis permissions_diagnosis(const MachineFiles& files);
-/// RLIMIT_RTPRIO and RLIMIT_MEMLOCK beside what daemon.realtime asks for. `findings`: of the check "limits".
+/// Compares RLIMIT_RTPRIO and RLIMIT_MEMLOCK with the needs of daemon.realtime. `findings`: of the check "limits".
 Diagnosis realtime_diagnosis(const DaemonSettings::Realtime& realtime, const std::vector<Finding>& findings);
-/// What the kernel gives of a receive buffer, in time of the wire's rate. `findings`: of the check "socket_buffers".
+/// Receive buffer that the kernel grants, as a time at the wire's rate. `findings`: of the check "socket_buffers".
 Diagnosis socket_buffers_diagnosis(const Settings& settings, const std::vector<Finding>& findings);
-/// Synchronised, and by which source the kernel counts. `stepped_s`: how far CLOCK_REALTIME has moved against
-/// CLOCK_MONOTONIC while the checks ran.
+/// State and source of the clock's synchronisation. `stepped_s`: change of CLOCK_REALTIME relative to CLOCK_MONOTONIC
+/// while the checks ran.
 Diagnosis clock_diagnosis(const MachineFiles& files, double stepped_s);
 Diagnosis governor_diagnosis(const MachineFiles& files);
 Diagnosis huge_pages_diagnosis(const MachineFiles& files);
-/// Where the device's programs are kept.
+/// Cache folder of the device's programs.
 struct ProgramFolder {
-  std::filesystem::path folder;                             ///< empty: nowhere
-  std::string variable;                                     ///< of the environment, which chooses another folder
-  bool is_switched_off = false;                             ///< the user has set `variable` to nothing
-  std::optional<std::uintmax_t> free_bytes = std::nullopt;  ///< on its disk; none: the disk is asked
+  std::filesystem::path folder;                             ///< empty: none
+  std::string variable;                                     ///< environment variable that chooses another folder
+  bool is_switched_off = false;                             ///< the user has set `variable` to an empty text
+  std::optional<std::uintmax_t> free_bytes = std::nullopt;  ///< on its disk; nullopt: to be measured
 };
-/// Whether programs of the device can be kept.
+/// Checks that programs of the device can be cached.
 Diagnosis cache_diagnosis(const ProgramFolder& place);
 
-/// Bytes a second that a recording of all that this configuration records writes.
+/// Write rate of a recording with this configuration, bytes per second.
 double recorded_bytes_per_s(const Settings& settings);
-/// Writes into the folder for at most a second, in a file without a name. One JSON object: for a child with a limit.
+/// Measures writes into the folder for at most a second, in a file without a name. Returns one JSON object: for a child
+/// with a time limit.
 std::string look_at_disk(const std::string& folder);
-/// What look_at_disk() wrote; null: it took longer than its limit. `findings`: of the check "recordings".
+/// Diagnosis from the output of look_at_disk(); null: it exceeded its time limit. `findings`: of the check
+/// "recordings".
 Diagnosis disk_diagnosis(const Settings& settings, const nlohmann::json& seen, const std::vector<Finding>& findings);
 
 }  // namespace nearfield::control

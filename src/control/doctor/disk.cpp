@@ -22,11 +22,11 @@ using nlohmann::json;
 constexpr double kMegabyte = 1e6;
 constexpr double kLeastRecording_s = 60.0;
 
-/// A file that goes with its descriptor, whatever ends this process.
+/// A file that is removed with its descriptor, even if this process crashes.
 FileDescriptor nameless_file(const std::string& folder) {
   constexpr mode_t kOwn = 0600;
   FileDescriptor file(open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kOwn));
-  if (!file.valid() && (errno == EOPNOTSUPP || errno == EISDIR)) {  // the file system has no such files
+  if (!file.valid() && (errno == EOPNOTSUPP || errno == EISDIR)) {  // the file system does not support O_TMPFILE
     std::string name = folder + "/doctor-XXXXXX";
     file = FileDescriptor(mkostemp(name.data(), O_CLOEXEC));
     if (file.valid()) {

@@ -17,14 +17,14 @@ using nlohmann::json;
 constexpr const char* kVendorsVariable = "OCL_ICD_VENDORS";
 constexpr const char* kVendorsFolder = "/etc/OpenCL/vendors";
 
-/// As ocl-icd reads the variable: a folder of files, one such file, or a library itself.
+/// Location in ocl-icd's sense: a folder of files, one such file, or a library itself.
 std::string vendors_place() {
   const char* const own = std::getenv(kVendorsVariable);
   return own != nullptr && *own != '\0' ? own : kVendorsFolder;
 }
 
 std::string why_not_loaded(const std::string& library) {
-  // Not closed again: drivers start threads as they are loaded.
+  // Never closed: drivers start threads when they are loaded.
   if (dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL) != nullptr) {
     return "";
   }
@@ -81,7 +81,7 @@ Diagnosis drivers_diagnosis(const json& seen, const LimitedRun::Outcome& outcome
       .name = "drivers", .found = "", .needed = "OpenCL's loader, and a driver that can be loaded", .mend = ""};
   if (!seen.is_object()) {
     result.state = Diagnosis::State::kFail;
-    const bool is_of_driver = outcome.end != LimitedRun::End::kDone;  // no loading ends with an exit code of ours
+    const bool is_of_driver = outcome.end != LimitedRun::End::kDone;  // drivers never cause our exit codes
     result.found = fmt::format("the process that loads the drivers {}{}", outcome.ending(),
                                is_of_driver ? ", as a driver can cause it" : " and wrote nothing");
     result.mend = is_of_driver ? fmt::format("move the files of {} away one after the other", kVendorsFolder)

@@ -21,12 +21,13 @@
 namespace nearfield::control {
 namespace {
 
-/// In the child: `work` with its output in the pipe. Ends the process, without what a normal end would do twice.
+/// Runs `work` in the child with its output in the pipe. Ends the process, without the actions of a normal end that
+/// would happen twice.
 [[noreturn]] void become_worker(const std::function<std::string()>& work, int pipe) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   setpgid(0, 0);
   const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
-  dup2(nowhere, STDIN_FILENO);  // the terminal's group alone may read from it
+  dup2(nowhere, STDIN_FILENO);  // only the terminal's group may read from it
   dup2(pipe, STDOUT_FILENO);
   dup2(nowhere, STDERR_FILENO);
   int code = 0;
@@ -39,7 +40,7 @@ namespace {
       }
       done += static_cast<std::size_t>(written);
     }
-  } catch (...) {  // whatever it is, the parent says that the child failed
+  } catch (...) {  // the parent reports that the child failed
     code = 1;
   }
   _exit(code);
@@ -74,7 +75,7 @@ LimitedRun::LimitedRun(const std::function<std::string()>& work, double limit_s)
   if (process_ == 0) {
     become_worker(work, input.get());
   }
-  setpgid(process_, process_);  // here as well as in the child: whoever is first
+  setpgid(process_, process_);  // both here and in the child, as either may run first
 }
 
 LimitedRun::LimitedRun(const std::vector<std::string>& line, double limit_s, const std::string& input)
@@ -116,7 +117,7 @@ bool LimitedRun::read_all(std::string& output, bool (*is_stopped)()) const {
     if (ready < 0 && errno != EINTR) {
       return false;
     }
-    if (ready <= 0) {  // a signal, or the end of a turn
+    if (ready <= 0) {  // a signal, or a timeout of poll()
       continue;
     }
     const ssize_t count = read(output_.get(), chunk.data(), chunk.size());
@@ -149,7 +150,7 @@ LimitedRun::Outcome LimitedRun::wait(bool (*is_stopped)()) {
   return outcome;
 }
 
-/// A process that the kernel keeps, as one that waits for a broken disk, is not waited for.
+/// Does not wait for a process that the kernel keeps, such as one that waits for a broken disk.
 void LimitedRun::kill_it() {
   constexpr int kLooks = 20;
   constexpr std::chrono::milliseconds kPause{10};

@@ -8,7 +8,7 @@
 namespace nearfield::control {
 namespace {
 
-/// Where a bucket above the first begins.
+/// Lower bound of a bucket above the first.
 double lower_bound_ns(std::size_t bucket) {
   const auto part = static_cast<int>(bucket) - 1;
   const int octave = LatencyCounts::kLowestOctave + part / LatencyCounts::kPartsOfOctave;

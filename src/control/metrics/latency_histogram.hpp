@@ -14,17 +14,17 @@ inline constexpr double kNanosecond_s = 1e-9;
 struct LatencyCounts {
   static constexpr int kPartsOfOctave = 8;
   static constexpr int kLowestOctave = 10;   ///< 2^10 ns
-  static constexpr int kHighestOctave = 36;  ///< 2^36 ns, where the last bucket begins
+  static constexpr int kHighestOctave = 36;  ///< 2^36 ns, begin of the last bucket
   static constexpr std::size_t kBuckets = std::size_t{kHighestOctave - kLowestOctave} * kPartsOfOctave + 2;
 
   std::array<std::uint64_t, kBuckets> counts{};
   std::int64_t sum_ns = 0;
 
   [[nodiscard]] std::uint64_t total() const;
-  /// The duration that `fraction` (0 to 1) of all do not exceed: the upper bound of its bucket, in seconds; the last
-  /// bucket gives its lower bound. NaN when nothing was counted.
+  /// Duration that `fraction` (0 to 1) of all do not exceed: the upper bound of its bucket, in seconds; for the last
+  /// bucket its lower bound. NaN if nothing was counted.
   [[nodiscard]] double percentile_s(double fraction) const;
-  /// What was counted since `earlier`, an older state of the same counts.
+  /// Counts added since `earlier`, an older state of the same counts.
   [[nodiscard]] LatencyCounts since(const LatencyCounts& earlier) const;
 };
 
@@ -33,7 +33,7 @@ std::size_t latency_bucket(std::int64_t duration_ns) noexcept;
 /// Durations of a bucket lie below this; infinite for the last.
 double latency_upper_bound_s(std::size_t bucket) noexcept;
 
-/// Durations as the stream's threads record them: any thread may, none ever waits.
+/// Histogram of durations from the stream's threads: any thread may record, none ever waits.
 class LatencyHistogram {
  public:
   void record(std::int64_t duration_ns) noexcept;

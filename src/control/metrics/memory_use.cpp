@@ -7,10 +7,10 @@
 namespace nearfield::control {
 namespace {
 
-/// Memory that the process shares with readers of its frames, which has a name but is on no disk.
+/// Prefix of memory that the process shares with readers of its frames; it has a name but is not on a disk.
 constexpr std::string_view kSharedMemory = "/memfd:";
 
-/// Pages of files that the process has not written to: those that it has written to count where its heap does.
+/// Pages of files that the process has not written to; pages that it has written to count as heap.
 struct FilePages {
   std::uint64_t of_driver_bytes = 0;
   std::uint64_t of_program_bytes = 0;

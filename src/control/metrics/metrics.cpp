@@ -18,7 +18,7 @@ using Labels = std::vector<ClientMetric::Label>;
 
 constexpr std::int64_t kRecentNs = 10'000'000'000;
 constexpr double kMillisecondsInASecond = 1e3;
-/// Of the buckets, every fourth bound is published: two an octave.
+/// Publishes every fourth bound of the buckets: two per octave.
 constexpr std::size_t kBucketsInABound = 4;
 
 MetricFamily family(const std::string& name, const std::string& help, MetricType type) {
@@ -53,7 +53,7 @@ void add_histogram(MetricFamily& family, const LatencyCounts& counts, Labels lab
   family.metric.push_back(std::move(metric));
 }
 
-/// NaN has no place in JSON.
+/// JSON cannot represent NaN.
 json finite_or_null(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
 json percentiles_ms(const LatencyCounts& counts) {

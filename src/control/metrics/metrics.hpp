@@ -19,7 +19,7 @@
 
 namespace nearfield::control {
 
-/// The names of a daemon's stages, causes of loss and queues; their order is their index.
+/// Names of a daemon's stages, causes of loss and queues; their order is their index.
 struct MetricNames {
   std::vector<std::string> stages;
   std::vector<std::string> losses;
@@ -29,11 +29,11 @@ struct MetricNames {
 enum class RecordingState { kIdle, kArmed, kRecording, kFailed };
 const char* name_of(RecordingState state);
 
-/// The account of a recording's bit-times; their sum is its span.
+/// Names of the parts of a recording's bit-times; they add up to its span.
 inline constexpr std::array<const char*, 5> kRecordedBits = {"stored", "never_sent", "paused", "overrun", "dropped"};
 using RecordedBits = std::array<std::uint64_t, kRecordedBits.size()>;
 
-/// The present configuration in words; set when it takes effect.
+/// The current configuration in words; set when it takes effect.
 struct RunInfo {
   std::string version;
   std::string commit;
@@ -42,55 +42,55 @@ struct RunInfo {
   std::string front_end;
   std::string source;
   std::uint64_t epoch = 0;
-  double hop_rate_hz = 0.0;  ///< frames a second that the configuration sets
+  double hop_rate_hz = 0.0;  ///< frames per second that the configuration sets
 };
 
-/// All that a daemon counts and measures. Functions that the stream's threads call are marked noexcept: relaxed
-/// atomics, no lock, no allocation. A scrape and a status convert the counts when they are requested. The mutex guards
-/// the words and the recent past.
+/// All counts and measurements of a daemon. Functions that the stream's threads call are noexcept: relaxed atomics, no
+/// lock, no allocation. A scrape and a status convert the counts when they are requested. The mutex guards the texts
+/// and the recent past.
 class Metrics : public prometheus::Collectable {
  public:
   using Label = prometheus::ClientMetric::Label;
 
   Metrics(const MetricNames& names, std::int64_t now_ns);
 
-  /// Called by one thread after a frame was published; times of CLOCK_MONOTONIC, `captured_ns` when its last bit was in
-  /// memory.
+  /// Called by one thread after a frame was published; times of CLOCK_MONOTONIC, `captured_ns` for its last bit's
+  /// arrival in memory.
   void frame_published(std::int64_t published_ns, std::int64_t captured_ns) noexcept;
   void stage_took(std::size_t stage, std::int64_t duration_ns) noexcept { stages_[stage].record(duration_ns); }
   void lose(std::size_t cause, std::uint64_t count) noexcept { add(losses_[cause], count); }
   void set_queue_depth(std::size_t queue, std::uint64_t depth) noexcept { set(queues_[queue], depth); }
   void shed_hops(std::uint64_t hops) noexcept { add(shed_hops_, hops); }
-  /// Bit-times as a source counts them, since the start: received + missing = expected.
+  /// Bit-times counted by a source since the start: received + missing = expected.
   void set_bit_times(std::uint64_t received, std::uint64_t missing, std::uint64_t expected) noexcept;
   void set_no_input(bool none) noexcept { set(no_input_, none ? 1 : 0); }
   void set_recording(RecordingState state, std::uint64_t bytes) noexcept;
-  /// In the order of kRecordedBits. One account, which a scrape and a status see whole.
+  /// In the order of kRecordedBits. A scrape and a status see all of them from the same call.
   void set_recording_bits(const RecordedBits& bit_times);
 
   void set_run(const RunInfo& info);
-  /// Names the file of a recording, or why it ended.
+  /// Sets the name of a recording's file, or the reason of its end.
   void set_recording_text(const std::string& text);
   /// Updates the recent past: rates and the status's percentiles cover the last ten to twenty seconds. Call about once
   /// a second.
   void tick(std::int64_t now_ns);
 
-  /// Adds a number that is kept elsewhere, to be read at each scrape by another thread. Before the server starts.
-  /// `name` without "nearfield_"; names that end in _total are counters. Readers of one name that follow on each other
-  /// are distinguished by their label.
+  /// Adds a number that is kept elsewhere and read at each scrape by another thread. Before the server starts. `name`
+  /// without "nearfield_"; names that end in _total are counters. Consecutive readers of one name are distinguished by
+  /// their label.
   void add_reader(const std::string& name, const std::string& help, std::function<double()> read,
                   const std::optional<Label>& label = std::nullopt);
 
   /// Values of a metric, each with the value of its label.
   using Labelled = std::vector<std::pair<std::string, double>>;
-  /// Adds a metric of which any number of values are kept elsewhere, distinguished by the label `label`. As
-  /// add_reader().
+  /// Adds a metric with any number of values that are kept elsewhere, distinguished by the label `label`. Otherwise
+  /// like add_reader().
   void add_readers(const std::string& name, const std::string& help, const std::string& label,
                    std::function<Labelled()> read);
 
   [[nodiscard]] std::vector<prometheus::MetricFamily> Collect()
       const override;  // NOLINT(readability-identifier-naming)
-  /// What `nearfield ctl status` shows; docs/control.md lists the keys.
+  /// Data of `nearfield ctl status`; docs/control.md lists the keys.
   [[nodiscard]] nlohmann::json status() const;
 
  private:

@@ -17,11 +17,11 @@ namespace {
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-/// Fields of /proc/self/stat behind the program's name, which may hold anything; proc(5) numbers them from 3 on.
+/// Fields of /proc/self/stat after the program's name, which may contain any character; proc(5) numbers them from 3 on.
 struct ProcessStatus {
-  double processor_ticks = 0.0;  ///< of user and kernel
+  double processor_ticks = 0.0;  ///< user and kernel time
   double threads = 0.0;
-  double start_ticks = 0.0;  ///< since the machine started
+  double start_ticks = 0.0;  ///< time from boot
   double virtual_bytes = 0.0;
   double resident_pages = 0.0;
 };
@@ -49,7 +49,7 @@ std::optional<ProcessStatus> process_status() {
                        .resident_pages = field(24)};
 }
 
-/// When the machine started, Unix time; with the ticks since then, when a process did.
+/// Boot time, Unix time; with the ticks since then, it gives a process's start.
 std::optional<double> boot_time_s() {
   std::ifstream file("/proc/stat");
   for (std::string word; file >> word;) {
@@ -70,7 +70,7 @@ std::optional<double> open_descriptors() {
        entry.increment(error)) {
     count += 1.0;
   }
-  return error ? std::nullopt : std::optional(count - 1.0);  // without that of the folder itself
+  return error ? std::nullopt : std::optional(count - 1.0);  // without the descriptor of the folder itself
 }
 
 void add(std::vector<MetricFamily>& families, const char* name, const char* help, double value,

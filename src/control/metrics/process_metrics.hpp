@@ -5,9 +5,9 @@
 
 namespace nearfield::control {
 
-/// This process as the kernel describes it in /proc/self, under the names that Prometheus's clients use: processor
-/// time, resident and virtual memory, open descriptors and their limit, threads, and the start in Unix time. What
-/// cannot be read is left out.
+/// Metrics of this process from /proc/self, under the names that Prometheus's clients use: processor time, resident and
+/// virtual memory, open descriptors and their limit, threads, and the start in Unix time. Unreadable values are left
+/// out.
 std::vector<prometheus::MetricFamily> process_metrics();
 
 }  // namespace nearfield::control

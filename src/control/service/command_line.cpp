@@ -30,7 +30,7 @@
 namespace nearfield::control {
 namespace {
 
-/// The innermost command that was typed, and its name behind the program's: "nearfield ctl record".
+/// The innermost command that was typed, and its full name: "nearfield ctl record".
 const CLI::App* innermost(const CLI::App& app, std::string& name) {
   const CLI::App* command = &app;
   while (!command->get_subcommands().empty()) {
@@ -40,7 +40,7 @@ const CLI::App* innermost(const CLI::App& app, std::string& name) {
   return command;
 }
 
-/// Commands below this one that --help lists.
+/// Subcommands that --help lists.
 std::vector<const CLI::App*> listed_commands(const CLI::App& command) {
   std::vector<const CLI::App*> listed;
   for (const CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; })) {
@@ -51,7 +51,7 @@ std::vector<const CLI::App*> listed_commands(const CLI::App& command) {
   return listed;
 }
 
-/// What prints the help of "nearfield ctl record": "nearfield help ctl record".
+/// Command that prints the help of "nearfield ctl record": "nearfield help ctl record".
 std::string help_of(const std::string& name) {
   const std::size_t space = name.find(' ');
   if (space == std::string::npos && name != "nearfield") {
@@ -61,8 +61,7 @@ std::string help_of(const std::string& name) {
   return "nearfield help" + (is_whole ? "" : name.substr(space));
 }
 
-/// The option of the command, or of those around it that take its options too, that a misspelt one is nearest to; empty
-/// when none is near.
+/// Option nearest to a misspelt one, of the command or of parents whose options it accepts; empty if none is near.
 std::string nearest_option(const CLI::App& command, const std::string& misspelt) {
   Suggestion suggestion(misspelt);
   for (const CLI::App* one = &command; one != nullptr; one = one->get_fallthrough() ? one->get_parent() : nullptr) {
@@ -86,7 +85,7 @@ std::string unknown_command(const CLI::App& command, const std::string& found) {
                      suggestion.best().empty() ? "" : fmt::format("; did you mean {}?", suggestion.best()));
 }
 
-/// "-1" is a number.
+/// Excludes negative numbers such as "-1".
 bool looks_like_option(const std::string& argument) {
   return argument.size() > 1 && argument[0] == '-' && (argument[1] < '0' || argument[1] > '9');
 }
@@ -103,7 +102,7 @@ std::string surplus(const CLI::App& command, const std::vector<std::string>& arg
   return fmt::format("unexpected argument{} {}", arguments.size() == 1 ? "" : "s", fmt::join(arguments, " "));
 }
 
-/// An option takes - for standard input or output exactly where its help says so.
+/// Refuses - as a value unless the option's help says that it is standard input or output.
 void refuse_dashes(CLI::App& command) {
   for (CLI::Option* option : command.get_options([](const CLI::Option*) { return true; })) {
     if (option->get_items_expected_max() > 0 && option->get_description().find("- is standard") == std::string::npos) {
@@ -120,7 +119,7 @@ void refuse_dashes(CLI::App& command) {
   }
 }
 
-/// To the command and to those below it that do not pass their options on to one that has them.
+/// Adds options to the command and to subcommands that do not pass theirs on to a parent.
 void add_verbosity(CLI::App& command) {
   command.add_flag_callback(
       "-v,--verbose", [] { spdlog::set_level(spdlog::level::debug); },
@@ -142,7 +141,7 @@ void add_verbosity_to_all(CLI::App& app) {
   }
 }
 
-/// Help without "...", which means several values, behind an option that takes one value each time that it is given.
+/// Formats help without "...", which means several values, after an option that takes one value each time it is given.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_option_opts(const CLI::Option* option) const override {
@@ -162,20 +161,20 @@ void set_formatter(CLI::App& command, const std::shared_ptr<HelpFormatter>& form
   }
 }
 
-/// Several problems of a configuration, and what a compiler of kernels said, have a line each; else a line's end is of
-/// a file's name.
+/// Text of an error. Lines are kept for problems of a configuration and for messages of a kernel compiler; otherwise a
+/// line end belongs to a file's name and is escaped.
 std::string text_of_error(const Error& error) {
   const bool has_lines = error.exit_code() == ExitCode::kBadConfig || error.exit_code() == ExitCode::kNoDevice;
   return printable(message_for_owner(error), has_lines ? LineEnds::kKept : LineEnds::kEscaped);
 }
 
-/// True where standard output is a pipe that nobody reads any more, as of `nearfield demo | head -n 1`.
+/// True if standard output is a pipe that is no longer read, such as in `nearfield demo | head -n 1`.
 bool has_reader_ended() {
   pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
   return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
 }
 
-/// errno of what could not be written to standard output; 0 where all was.
+/// errno of a failed write to standard output; 0 if all was written.
 int flush_stdout() {
   if (std::fflush(stdout) != 0) {
     return errno;
@@ -183,7 +182,7 @@ int flush_stdout() {
   return std::ferror(stdout) == 0 ? 0 : has_reader_ended() ? EPIPE : EIO;
 }
 
-/// The exit code of a program that ended with `code` and whose output met `error`.
+/// Exit code of a program that ended with `code` and whose output failed with `error`.
 int report_stdout(int error, int code) {
   if (error == EPIPE) {
     return code;
@@ -192,9 +191,9 @@ int report_stdout(int error, int code) {
   return code != static_cast<int>(ExitCode::kOk) ? code : static_cast<int>(ExitCode::kIo);
 }
 
-/// The system's own errors: names of files that it refuses, threads and descriptors that it does not give.
+/// Reports errors of the system: refused file names, threads and descriptors that it does not provide.
 int report_system_error(const std::system_error& error) {
-  if (std::ferror(stdout) != 0) {  // fmt throws what it could not write
+  if (std::ferror(stdout) != 0) {  // fmt throws its write errors
     return report_stdout(error.code().value(), static_cast<int>(ExitCode::kOk));
   }
   if (error.code() == std::errc::resource_unavailable_try_again) {
@@ -235,7 +234,7 @@ int parse_command_line(CLI::App& app, int argc, char** argv, const std::string& 
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {
-    return app.exit(request);  // --help and --version
+    return app.exit(request);  // handles --help and --version
   } catch (const CLI::ParseError& error) {
     throw UsageError(usage_problem(app, error, program));
   } catch (const UsageError& error) {
@@ -265,7 +264,7 @@ void print_help(const CLI::App& app, const std::string& program, const std::vect
 
 int run_program(const std::function<int()>& program, const std::string& name) {
   set_up_log(name);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is an error to report, not a reason to die
+  std::signal(SIGXFSZ, SIG_IGN);  // makes a file at its size limit a reported error
   const auto begun = std::chrono::steady_clock::now();
   try {
     const int code = program();

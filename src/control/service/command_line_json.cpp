@@ -30,7 +30,7 @@ constexpr std::array<std::pair<ExitCode, std::string_view>, 12> kExitCodes = {{
     {ExitCode::kInterrupted, "the user stopped it (SIGINT)"},
 }};
 
-/// What a validator of CLI11 puts behind the type's name: "{a,b}" of a choice, else a range.
+/// Parses the text that CLI11's validators append to the type's name: "{a,b}" for a choice, else a range.
 void describe_values(const std::string& type, Json& option) {
   const std::size_t colon = type.find(':');
   const std::string checked = colon == std::string::npos ? "" : type.substr(colon + 1);
@@ -63,7 +63,7 @@ Json names_of(const CLI::Option& option) {
   return names;
 }
 
-/// The last name of each: the long one.
+/// The last name of each option: the long one.
 Json last_names(const std::set<CLI::Option*>& options) {
   Json names = Json::array();
   for (const CLI::Option* option : options) {

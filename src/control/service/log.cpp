@@ -123,7 +123,7 @@ void RateLimitedLog::flush() {
 }
 
 RateLimitedLog::Period RateLimitedLog::next_period(const Period& over, std::int64_t now_ns) {
-  // A line whose period was over for as long again began nothing that goes on.
+  // Doubles the period only if the last one ended less than its own length ago.
   const bool goes_on = over.lines > 0 && now_ns - over.begin_ns < 2 * over.length_ns;
   return {.begin_ns = now_ns,
           .length_ns = goes_on ? std::min(2 * over.length_ns, kLongestPeriodNs) : kShortestPeriodNs};

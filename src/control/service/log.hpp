@@ -17,19 +17,19 @@ namespace nearfield::control {
 /// True when systemd connected stderr to the journal (JOURNAL_STREAM names its device and inode).
 bool stderr_is_journal();
 
-/// Makes spdlog's default logger one that writes to the journal or to stderr. Lines pass through a queue to a thread at
-/// ordinary priority, so that a slow journal delays no other thread; when the queue is full its oldest lines are
-/// dropped. Call before threads go real-time, and spdlog::shutdown() at the end, which writes what is left.
+/// Makes spdlog's default logger write to the journal or to stderr. Lines pass through a queue to a thread at ordinary
+/// priority, so that a slow journal delays no other thread; when the queue is full its oldest lines are dropped. Call
+/// before threads become real-time, and spdlog::shutdown() at the end, which writes the rest.
 void set_up_log(const DaemonSettings::Log& settings);
 
-/// Changes the level of what set_up_log() made.
+/// Changes the level of the logger made by set_up_log().
 void set_log_level(DaemonSettings::LogLevel level);
 
-/// Passes at most ten lines a period and cause on to a logger; when a cause's period is over, one line says how many
-/// more there were. A period is a second; while lines of its cause go on, each period is twice as long as the one
-/// before, up to a minute, so that what repeats endlessly writes eleven lines a minute, and a period without a line
-/// makes it a second again. Every line ends in cause=NAME. Any thread may call; the mutex guards the counts, and no
-/// line is written while it is held.
+/// Passes at most ten lines per period and cause to a logger; when a cause's period has ended, one line states the
+/// number of suppressed ones. A period is a second; while lines of its cause continue, each period is twice as long as
+/// the one before, up to a minute, so that endless repetition writes eleven lines a minute, and a period without a line
+/// resets it to a second. Every line ends in cause=NAME. Any thread may call; the mutex guards the counts, and no line
+/// is written while it is held.
 class RateLimitedLog {
  public:
   static constexpr int kMostLines = 10;
@@ -60,14 +60,14 @@ class RateLimitedLog {
     std::int64_t length_ns = kShortestPeriodNs;
     int lines = 0;
     std::uint64_t suppressed = 0;
-    spdlog::level::level_enum level = spdlog::level::info;  ///< of the worst line that was suppressed
+    spdlog::level::level_enum level = spdlog::level::info;  ///< worst level of a suppressed line
   };
 
-  /// True when the cause may write a line now.
+  /// True if the cause may write a line now.
   bool admit(spdlog::level::level_enum level, std::string_view cause);
   void write(spdlog::level::level_enum level, std::string_view cause, const std::string& message);
   void report(std::string_view cause, const Period& over);
-  /// What follows a period that is over.
+  /// The period after one that has ended.
   [[nodiscard]] static Period next_period(const Period& over, std::int64_t now_ns);
 
   std::shared_ptr<spdlog::logger> logger_;

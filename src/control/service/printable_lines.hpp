@@ -6,8 +6,8 @@
 
 namespace nearfield::control {
 
-/// Formats log lines as spdlog's pattern says, with the message behind it. Control characters of the message but its
-/// line ends are escaped: names of files and texts of clients may have any.
+/// Formats log lines by spdlog's pattern, followed by the message. Control characters of the message except line ends
+/// are escaped: names of files and texts of clients may contain any.
 std::unique_ptr<spdlog::formatter> printable_lines(const std::string& pattern);
 
 }  // namespace nearfield::control

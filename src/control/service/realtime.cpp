@@ -73,13 +73,13 @@ std::vector<std::string> apply_realtime(const DaemonSettings::Realtime& settings
 
 void leave_realtime() {
   const sched_param parameters{};
-  pthread_setschedparam(pthread_self(), SCHED_OTHER, &parameters);  // less is always permitted
+  pthread_setschedparam(pthread_self(), SCHED_OTHER, &parameters);  // lowering is always permitted
 }
 
 void lower_priority() {
-  constexpr int kNice = 10;  // a weight of 110 where others have 1024
+  constexpr int kNice = 10;  // a weight of 110, against the usual 1024
   const auto thread = static_cast<id_t>(gettid());
-  setpriority(PRIO_PROCESS, thread, std::max(kNice, getpriority(PRIO_PROCESS, thread)));  // more is always permitted
+  setpriority(PRIO_PROCESS, thread, std::max(kNice, getpriority(PRIO_PROCESS, thread)));  // always permitted
 }
 
 }  // namespace nearfield::control

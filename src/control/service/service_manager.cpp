@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kMicrosecondNs = 1000;
 constexpr std::int64_t kFeedsInAnInterval = 4;
-/// Later than this, the thread that looks did not run.
+/// Longest interval between looks of a thread that runs.
 constexpr std::int64_t kLatestLookNs = 200'000'000;
 
 /// sd_notify separates fields by line ends; a field's text must not contain any.

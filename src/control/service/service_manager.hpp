@@ -8,36 +8,36 @@ namespace nearfield::control {
 /// Reports the service's state to systemd (sd_notify over $NOTIFY_SOCKET). Without systemd every call does nothing.
 class ServiceManager {
  public:
-  /// Start-up is over: frames can come.
+  /// Reports that start-up is complete: frames can be published.
   void ready(const std::string& status) const;
   /// One line for `systemctl status`.
   void status(const std::string& text) const;
-  /// A new configuration is being planned; ready() says when that is over.
+  /// Reports that a new configuration is being planned; ready() reports its end.
   void reloading() const;
   void stopping(const std::string& why) const;
   void feed_watchdog() const;
   /// The unit's WatchdogSec; 0: no watchdog.
   [[nodiscard]] static std::int64_t watchdog_interval_ns();
-  /// True where somebody is told how the process is, who starts it again when it ends.
+  /// True if a service manager monitors the process and restarts it when it ends.
   [[nodiscard]] static bool is_there();
 };
 
-/// The path that a setting names: itself, or for "credential:NAME" the file of that name among systemd's credentials.
-/// Throws ConfigError when there are no credentials or the name is no plain file name.
+/// The path of a setting: itself, or for "credential:NAME" the file of that name among systemd's credentials. Throws
+/// ConfigError if there are no credentials or the name is not a plain file name.
 std::string credential_path(const std::string& setting);
 
-/// Whether the watchdog may be fed: only while the engine's thread publishes frames or waits for bits that have not
-/// come. How long a hop is and when "no input" is declared do not matter. The engine's thread reports, any one other
-/// thread calls is_due().
+/// Decides when to feed the watchdog: only while the engine's thread publishes frames or waits for bits that have not
+/// arrived, independent of the hop length and of "no input". The engine's thread reports; any one other thread calls
+/// should_feed().
 class Watchdog {
  public:
-  /// `interval_ns` as systemd has it; 0: never feed. Counts as alive at `now_ns`.
+  /// `interval_ns` is systemd's; 0: never feed. Counts as alive at `now_ns`.
   Watchdog(std::int64_t interval_ns, std::int64_t now_ns);
 
-  /// A frame was published, or the bits of the next one are not there.
+  /// Reports that a frame was published, or that the next one's bits have not arrived.
   void is_alive() noexcept { signs_of_life_.fetch_add(1, std::memory_order_relaxed); }
 
-  /// True when it is time for a feed, a quarter of the interval after the last, and the engine has reported since then.
+  /// True if it is time for a feed, a quarter of the interval after the last, and the engine has reported since then.
   /// To be called a few times in each quarter.
   [[nodiscard]] bool should_feed(std::int64_t now_ns);
 
@@ -48,21 +48,21 @@ class Watchdog {
   std::int64_t fed_ns_;
 };
 
-/// Whether a thread that counts its turns still comes round. One other thread looks, several times a second; time in
-/// which that one did not run, because the process or the machine was stopped, is not counted against the first.
+/// Checks that a thread that counts its turns still makes some. One other thread looks, several times a second; time
+/// during which that one did not run, because the process or the machine was stopped, does not count against the first.
 class TurnWatch {
  public:
   enum class Change { kNone, kBecameLate, kCameBack };
 
-  /// Counts as having come round at `now_ns`.
+  /// Assumes a turn at `now_ns`.
   explicit TurnWatch(std::int64_t now_ns) : since_ns_(now_ns), looked_ns_(now_ns) {}
 
-  /// `turns` as the thread has counted them until now, `limit_ns` how long one turn may take.
+  /// `turns`: the thread's count so far, `limit_ns`: longest duration of one turn.
   Change look(std::uint64_t turns, std::int64_t limit_ns, std::int64_t now_ns);
-  /// A thread that has nothing to do, such as one that has ended.
+  /// For a thread without work, such as one that has ended.
   Change rest(std::int64_t now_ns);
   [[nodiscard]] bool is_late() const { return is_late_; }
-  /// How long no turn had been seen at the last look, before it saw one.
+  /// Time without a turn at the last look.
   [[nodiscard]] std::int64_t silence_ns() const { return silence_ns_; }
 
  private:

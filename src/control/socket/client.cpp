@@ -35,7 +35,7 @@ Client::Client(const std::string& path, double timeout_s) : path_(path), socket_
 
 json Client::call(const json& request) {
   const json command = request.is_object() ? request.value("command", json()) : json();
-  if (command == "set" || command == "reload" || command == "freeze") {  // which writes a file of gigabytes
+  if (command == "set" || command == "reload" || command == "freeze") {  // freeze writes gigabytes
     set_timeout(socket_.get(), kConfigurationTimeout_s);
   }
   const std::string line = request.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
@@ -43,7 +43,7 @@ json Client::call(const json& request) {
   while (sent < line.size()) {
     const ssize_t bytes = send(socket_.get(), line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
     if (bytes < 0) {
-      break;  // a daemon that refuses has sent the reason before it closed the connection
+      break;  // a daemon that refuses has sent the reason before closing the connection
     }
     sent += static_cast<std::size_t>(bytes);
   }

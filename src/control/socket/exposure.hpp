@@ -6,8 +6,8 @@
 
 namespace nearfield::control {
 
-/// What of a configuration is reachable from other machines without a password or a key, one warning each: what a
-/// client that reaches the port can do, and which setting prevents it. Empty when all is on loopback.
+/// Parts of a configuration that other machines can reach without a password or a key, one warning each: the possible
+/// actions of a client that reaches the port, and the setting that prevents them. Empty if all is on loopback.
 std::vector<std::string> exposure_warnings(const DaemonSettings& daemon);
 
 }  // namespace nearfield::control

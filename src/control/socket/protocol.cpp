@@ -29,7 +29,7 @@ std::string shortened(std::string text) {
   return text;
 }
 
-/// A value for a message, whatever it holds.
+/// Any value as text for a message.
 std::string shown(const json& value) { return shortened(value.dump(-1, ' ', true, json::error_handler_t::replace)); }
 
 std::string line_of(const json& reply) { return reply.dump(-1, ' ', false, json::error_handler_t::replace) + '\n'; }
@@ -58,7 +58,7 @@ json parse(std::string_view text) {
   return request;
 }
 
-/// A number or a short text that the asker chose; null when there is none.
+/// The request's id, a number or a short text; null if absent.
 json id_of(const json& request) {
   const auto found = request.find("id");
   if (found == request.end() || found->is_null() || found->is_number_integer()) {
@@ -80,7 +80,7 @@ std::string nearest(const std::string& wrong, const Names& names) {
   return suggestion.best().empty() ? "" : fmt::format("; did you mean {}?", suggestion.best());
 }
 
-/// Throws UsageError when the request has fields beside these, "id" and "command".
+/// Throws UsageError if the request has fields besides these, "id" and "command".
 void require_fields(const json& request, std::vector<std::string> fields) {
   fields.insert(fields.end(), {"id", "command"});
   for (const auto& [field, value] : request.items()) {
@@ -131,7 +131,7 @@ bool is_name_character(char character) {
          (character >= '0' && character <= '9') || character == '-' || character == '_' || character == '.';
 }
 
-/// A name that leads nowhere but into the recordings' folder.
+/// A file name in the recordings' folder; refuses names that lead elsewhere.
 std::string parse_name(const json& request) {
   const auto found = request.find("name");
   if (found == request.end()) {
@@ -147,7 +147,7 @@ std::string parse_name(const json& request) {
   return name;
 }
 
-/// The text came through JSON, so that it is UTF-8.
+/// The text is UTF-8, since JSON requires it.
 std::string parse_notes(const json& request) {
   const auto found = request.find("notes");
   if (found == request.end()) {

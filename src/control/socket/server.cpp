@@ -21,7 +21,7 @@ constexpr std::size_t kChunkBytes = 16384;
 
 bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
-/// Sends what the socket takes and removes it from `output`; false when the peer is gone.
+/// Sends as much as the socket takes and removes it from `output`; false if the peer has disconnected.
 bool flush(int socket, std::string& output) {
   while (!output.empty()) {
     const ssize_t bytes = send(socket, output.data(), output.size(), MSG_NOSIGNAL);
@@ -33,7 +33,7 @@ bool flush(int socket, std::string& output) {
   return true;
 }
 
-/// A client that does not read its replies, or has sent more requests than were answered, is not read either.
+/// A connection. A client that does not read its replies, or has sent more requests than were answered, is not read.
 class ControlClient : public UnixClient {
  public:
   ControlClient(FileDescriptor socket, const Handlers& handlers)
@@ -46,13 +46,13 @@ class ControlClient : public UnixClient {
  private:
   [[nodiscard]] bool has_line() const { return input_.find('\n') != std::string::npos; }
   bool receive();
-  /// False when there is no request.
+  /// False if there is no request.
   bool answer_next();
 
   const Handlers* handlers_;
-  std::string input_;     ///< of a request that is not whole yet, and of those behind it
-  std::string output_;    ///< replies that are not read yet
-  bool closing_ = false;  ///< once the output is out
+  std::string input_;     ///< incomplete request, and those after it
+  std::string output_;    ///< replies not sent yet
+  bool closing_ = false;  ///< closes once the output is sent
 };
 
 UnixClient::Outcome ControlClient::attend(short events) {
@@ -79,7 +79,7 @@ bool ControlClient::receive() {
   return bytes > 0;
 }
 
-/// One request a round, so that a client with many requests does not delay the others.
+/// Answers one request per round, so that a client with many requests does not delay the others.
 bool ControlClient::answer_next() {
   const std::size_t end = input_.find('\n');
   if (end == std::string::npos && input_.size() < kMostRequestBytes) {

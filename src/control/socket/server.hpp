@@ -9,8 +9,8 @@
 
 namespace nearfield::control {
 
-/// Serves the control protocol over a UNIX socket, on a thread of its own at ordinary priority, where the handlers run
-/// too. When all places are taken the client that is idle longest is disconnected. The destructor stops the thread and
+/// Serves the control protocol over a UNIX socket, on its own thread at ordinary priority, which runs the handlers too.
+/// When all places are taken the client that is idle longest is disconnected. The destructor stops the thread and
 /// removes the socket.
 class Server : private UnixService {
  public:
@@ -18,7 +18,7 @@ class Server : private UnixService {
 
   /// Listens when it returns. Refused clients are written to `log`. Throws what UnixServer throws.
   Server(const DaemonSettings::Control& settings, Handlers handlers, std::shared_ptr<RateLimitedLog> log);
-  /// As UnixServer::rounds().
+  /// Like UnixServer::rounds().
   [[nodiscard]] std::uint64_t rounds() const noexcept { return server_.rounds(); }
 
  private:

@@ -17,12 +17,12 @@ using nlohmann::json;
 
 constexpr double kStatusMegabyte = 1e6;
 
-/// Part of an object; null when it is not there.
+/// Part of an object; null if absent.
 json part(const json& whole, const char* key) { return whole.is_object() ? whole.value(key, json()) : json(); }
 
 std::string text(const json& value) { return value.is_string() ? value.get<std::string>() : "?"; }
 
-/// A count in full, a measure with one decimal.
+/// Prints an integer in full, other numbers with one decimal.
 std::string number(const json& value) {
   if (value.is_number_float()) {
     return fmt::format("{:.1f}", value.get<double>());
@@ -50,7 +50,7 @@ std::string uptime(const json& seconds) {
                           : fmt::format("{} min {} s", whole / kMinute_s, whole % kMinute_s);
 }
 
-/// "median 10.9 ms, p99 11.2 ms, ..."; empty when nothing was measured.
+/// "median 10.9 ms, p99 11.2 ms, ..."; empty if nothing was measured.
 std::string percentiles(const json& measured) {
   std::string result;
   for (const auto& [key, name] : {std::pair{"median", "median"}, {"p99", "p99"}, {"p999", "p99.9"}, {"max", "most"}}) {
@@ -75,7 +75,7 @@ std::string counts(const json& named) {
   return result;
 }
 
-/// The input as the settings give it, the measured rate, and the doubts.
+/// Adds the input according to the settings, the measured rate, and the doubts.
 void add_input(std::string& out, const json& input) {
   if (!input.is_object()) {
     return;
@@ -157,7 +157,7 @@ std::string channels_text(const json& channels) {
 }
 
 /// "62 of 64 used; 2 masked (4 % of the information missing): 5 (row 0, column 5) configuration, 9 (...) dead; bad, not
-/// masked: 12 (...) loud". A daemon of an earlier version has no list of what is masked: of it all bad microphones are
+/// masked: 12 (...) loud". A daemon of an earlier version has no list of masked microphones: all its bad ones are
 /// named, masked or not.
 void add_microphones(std::string& out, const json& microphones) {
   if (!microphones.is_object()) {
@@ -193,7 +193,7 @@ void add_microphones(std::string& out, const json& microphones) {
   add_line(out, "microphones", line);
 }
 
-/// "above, 2.31 Pa, 4 times" of each limit.
+/// Adds "above, 2.31 Pa, 4 times" for each limit.
 void add_limits(std::string& out, const json& limits) {
   if (!limits.is_array()) {
     return;

@@ -25,7 +25,7 @@ sockaddr_un address_of(const std::string& path) {
   return address;
 }
 
-/// The sockets' interface takes every kind of address by a pointer to their common head.
+/// Casts to the type of address that the socket functions take.
 const sockaddr* head_of(const sockaddr_un& address) { return reinterpret_cast<const sockaddr*>(&address); }
 
 FileDescriptor new_socket() {

@@ -56,7 +56,7 @@ void BackgroundWorker::close() {
   }
 }
 
-/// A device that fails ends the process, as on the engine's thread; anything else ends the task alone.
+/// Ends the process if a device fails, like the engine's thread; other exceptions only end the task.
 void BackgroundWorker::run_task(const Task& task) const {
   try {
     task();

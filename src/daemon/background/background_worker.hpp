@@ -10,26 +10,26 @@
 
 namespace nearfield::daemon {
 
-/// A thread without real-time priority that runs tasks which must not delay the engine's thread, such as microphone
-/// health or parameter searches. A task that is due more than once before it runs, runs once; of several that are due,
-/// the one that was added first runs first. None is interrupted by another.
+/// A thread without real-time priority for tasks that must not delay the engine's thread, such as microphone health or
+/// parameter searches. A task that is due more than once before it runs, runs once; among several due tasks, the one
+/// that was added first runs first. None is interrupted by another.
 class BackgroundWorker {
  public:
   using Task = std::function<void()>;
-  /// kLow: of the processors, other threads take what they need first.
+  /// kLow: other threads take precedence on the processors.
   enum class Priority { kOrdinary, kLow };
-  /// `name` is the thread's, at most 15 characters.
+  /// `name` is that of the thread, at most 15 characters.
   explicit BackgroundWorker(std::string name, Priority priority = Priority::kOrdinary);
   ~BackgroundWorker();
   BackgroundWorker(const BackgroundWorker&) = delete;
   BackgroundWorker& operator=(const BackgroundWorker&) = delete;
 
-  /// Returns the number for run(). A task that throws a DeviceError ends the process with its exit code; what else it
-  /// throws is logged. Any thread.
+  /// Returns the number for run(). A task that throws a DeviceError ends the process with its exit code; other
+  /// exceptions are logged. Any thread.
   std::size_t add(Task task);
   /// Marks the task as due. Any thread; holds a mutex for some instructions only.
   void run(std::size_t task);
-  /// Cancels the task that runs (Stoppable); others that are due do not run any more. Does not wait.
+  /// Cancels the running task (Stoppable); other due tasks do not run any more. Does not wait.
   void request_close();
   /// request_close(), and waits until the thread has ended. Must be called before the objects that the tasks use are
   /// destroyed.

@@ -11,15 +11,15 @@
 namespace nearfield::daemon {
 namespace {
 
-/// Bits that are counted of a window; fewer say too little of what is stuck.
+/// Bit-times counted per window; fewer say too little about stuck bits.
 constexpr std::size_t kBlockBits = 512;
 constexpr std::size_t kFewestBlockBits = 256;
-/// Of the windows, those whose bits are counted: two a decision.
+/// Interval, in windows, of those whose bits are counted: two per decision.
 constexpr std::uint64_t kWindowsABlock = 4;
-/// The cause of a microphone that array.dead_channels names.
+/// Cause for a microphone that array.dead_channels names.
 constexpr const char* kMaskedByConfiguration = "configuration";
 
-/// A microphone of the status, as docs/control.md describes it.
+/// Entry of a microphone in the status, see docs/control.md.
 nlohmann::json entry_of(int channel, const ArrayGeometry& geometry, const std::string& cause) {
   return {{"channel", channel},
           {"row", channel / geometry.columns},
@@ -27,7 +27,7 @@ nlohmann::json entry_of(int channel, const ArrayGeometry& geometry, const std::s
           {"cause", cause}};
 }
 
-/// Unlocks a mutex as long as this lives.
+/// Unlocks a mutex during its lifetime.
 class Unlocked {
  public:
   explicit Unlocked(std::unique_lock<std::mutex>& lock) : lock_(lock) { lock_.unlock(); }
@@ -108,7 +108,7 @@ void HealthTask::work() {
   if (!slot_.is_full) {
     return;
   }
-  // Also after an exception, so that the next window is looked at.
+  // Frees the slot even after an exception, so that the next window can be copied.
   const std::unique_ptr<Slot, void (*)(Slot*)> used(&slot_, [](Slot* slot) { slot->is_full = false; });
   if (has_restarted_.exchange(false) && monitor_) {
     monitor_->forget();
@@ -134,8 +134,8 @@ std::vector<int> HealthTask::count_bad() {
   return bad;
 }
 
-/// Passes the changes to the hooks, and masks the microphones that are to be masked now where these are others than
-/// before, as each use of a mask makes averages start from nothing. The mutex is not held while hooks run.
+/// Passes the changes to the hooks, and masks the microphones to be masked now if these differ from before, since each
+/// use of a mask makes averages start from nothing. The mutex is not held while hooks run.
 void HealthTask::apply(std::unique_lock<std::mutex>& lock) {
   const std::vector<health::Change> changes = monitor_->changes();
   const std::vector<int> bad = count_bad();

@@ -23,7 +23,7 @@ using Action = RecordRequest::Action;
 bool wants_bits(DaemonSettings::RecordWhat what) { return what != DaemonSettings::RecordWhat::kImages; }
 bool wants_images(DaemonSettings::RecordWhat what) { return what != DaemonSettings::RecordWhat::kBits; }
 
-/// A file that can't be created ends the recording just after it was begun: waits for one or the other.
+/// Waits until a recording has begun, or has ended at once because its file can't be created.
 RecorderStatus begun(const Recorder& recorder) {
   constexpr std::chrono::milliseconds kLook{1};
   constexpr int kLooks = 1000;
@@ -35,7 +35,7 @@ RecorderStatus begun(const Recorder& recorder) {
   return status;
 }
 
-/// Whether a recorder that was made for one would be made for the other just so.
+/// True if recorders made from the two settings would be identical.
 bool records_alike(const Settings& a, const Settings& b) {
   return a.daemon->recording == b.daemon->recording && a.array.geometry == b.array.geometry &&
          a.array.sensitivity_dbfs == b.array.sensitivity_dbfs && a.holography.standoff_m == b.holography.standoff_m;
@@ -54,12 +54,12 @@ const char* word_of_trigger(DaemonSettings::Trigger trigger) {
   }
 }
 
-/// Whether the settings themselves arm a recorder.
+/// True if the settings alone arm a recorder.
 bool arms_by(const DaemonSettings::Recording& recording) {
   return recording.trigger != DaemonSettings::Trigger::kNone && !recording.directory.empty();
 }
 
-/// A line when a recording begins, ends or is refused; on the recorder's thread.
+/// Logs a line when a recording begins, ends or is refused; on the recorder's thread.
 void log_change(control::RateLimitedLog& log, const RecorderStatus& status) {
   if (status.state == RecorderState::kRecording) {
     log.log(spdlog::level::info, "recording", "recording begins: {}", status.path);
@@ -79,11 +79,11 @@ void log_change(control::RateLimitedLog& log, const RecorderStatus& status) {
           bits.overrun, bits.dropped);
 }
 
-/// A line for each recording that was removed, and where one could not be.
+/// Logs a line for each removed recording, and if one could not be removed.
 void log_room(control::RateLimitedLog& log, const RecordingRoom& room) {
   for (const RecordingRoom::Removed& removed : room.removed) {
     spdlog::info("recording removed: {}, {} bytes; {} cause=recording_removed", removed.path.string(), removed.bytes,
-                 removed.why);  // each of them: it is gone
+                 removed.why);  // never rate-limited: the file is gone
   }
   if (!room.problem.empty()) {
     log.log(spdlog::level::err, "recording_not_removed", "{}", room.problem);
@@ -252,7 +252,7 @@ nlohmann::json RecordingController::freeze(const std::string& name, IngestRing& 
 void RecordingController::close() {
   const std::lock_guard lock(mutex_);
   install_(nullptr);
-  std::unique_ptr<Recorder> last;  // ends outside of the lock
+  std::unique_ptr<Recorder> last;  // destroyed outside of the lock
   const std::lock_guard pointer_lock(pointer_mutex_);
   std::swap(recorder_, last);
 }

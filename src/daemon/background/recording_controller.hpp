@@ -17,8 +17,8 @@
 
 namespace nearfield::daemon {
 
-/// Starts, arms, triggers and ends recordings. The recorder in use changes with a request for another one; `install`
-/// puts it where the engine's thread passes frames to it, and waits for that.
+/// Starts, arms, triggers and ends recordings. A request for different options replaces the recorder in use; `install`
+/// passes it to the engine's thread, and waits for that.
 class RecordingController {
  public:
   /// Called with the new recorder, which may be null, while the old one still exists.
@@ -26,24 +26,25 @@ class RecordingController {
 
   /// `log` gets a line when a recording begins, ends or is refused.
   RecordingController(const LiveInput& input, Install install, std::shared_ptr<control::RateLimitedLog> log);
-  /// Takes over the settings of the next recordings; arms where the settings say that a trigger begins them.
+  /// Takes over the settings of the next recordings; arms if they have a trigger.
   void use(const Settings& settings);
   nlohmann::json execute(const control::RecordRequest& request);
-  /// Writes what the ring holds into a recording beside the one that may be under way; `begin` as of freeze_ring().
-  /// `name` is the file's in the folder of the recordings; empty: "frozen_" and the time.
+  /// Writes the ring's contents into a recording, independent of one in progress; `begin` is that of freeze_ring().
+  /// `name` is the name of a file in the folder of the recordings; empty: "frozen_" and the time.
   nlohmann::json freeze(const std::string& name, IngestRing& ring, const std::function<void(Recorder&)>& begin);
-  /// The newest files in the folder of the recordings, newest first, by their heads and ends.
+  /// Newest files in the folder of the recordings, newest first, from their heads and ends.
   [[nodiscard]] nlohmann::json recordings() const;
-  /// Ends a recording with all that was pushed and destroys the recorder.
+  /// Ends a recording with everything pushed so far and destroys the recorder.
   void close();
-  /// Of the recorder in use, if there is one.
+  /// Status of the recorder in use, or nullopt.
   [[nodiscard]] std::optional<RecorderStatus> status() const;
-  /// Memory of the recorder in use, its history's too; 0 where there is none.
+  /// Memory of the recorder in use, including its history; 0 if there is none.
   [[nodiscard]] std::uint64_t memory_bytes() const;
   void update(control::Metrics& metrics) const;
-  /// Of all recordings in the folder, for the status.
+  /// Disk use of all recordings in the folder, for the status.
   [[nodiscard]] RoomKeeper::Account room() const { return keeper_.account(); }
-  /// What begins recordings, by the settings in effect, and what began the last one. Waits for no recording's end.
+  /// The trigger of recordings in the settings in effect, and the cause of the last one. Does not wait for the end of a
+  /// recording.
   [[nodiscard]] nlohmann::json trigger_status() const;
 
  private:
@@ -60,12 +61,12 @@ class RecordingController {
   mutable std::mutex
       mutex_;  ///< held during changes of the members below, also while a recording ends, which may take seconds
   Settings settings_;
-  mutable RoomKeeper keeper_;         ///< before the recorder, which calls it
-  mutable std::mutex pointer_mutex_;  ///< guards `recorder_`, held together with mutex_ while it changes: readers wait
-                                      ///< for no change of a recording
+  mutable RoomKeeper keeper_;         ///< before the recorder, which uses it
+  mutable std::mutex pointer_mutex_;  ///< guards `recorder_`; taken besides mutex_ while it changes, so that readers do
+                                      ///< not wait for a change of a recording
   std::unique_ptr<Recorder> recorder_;
-  mutable std::mutex settings_mutex_;     ///< guards `triggers_` alone, for readers of the status
-  DaemonSettings::Recording triggers_{};  ///< as in settings_
+  mutable std::mutex settings_mutex_;     ///< guards only `triggers_`, for readers of the status
+  DaemonSettings::Recording triggers_{};  ///< copy from settings_
 };
 
 }  // namespace nearfield::daemon

@@ -18,10 +18,10 @@ namespace {
 
 constexpr std::uint64_t kMostPieceElements = 4096;
 
-/// Room for a piece with its record's header and its runs of missing bits, of which none is shorter than a bit-time.
+/// Queue bytes for a piece with its record's header and its runs of missing bits, each at least a bit-time long.
 std::uint64_t room_for(std::uint64_t piece_bytes) { return 2 * piece_bytes + 65536; }
 
-/// False where the recording has ended.
+/// False if the recording has ended.
 bool wait_for_room(const Recorder& recorder, std::uint64_t capacity_bytes, std::uint64_t needed_bytes) {
   constexpr std::chrono::milliseconds kLook{1};
   for (;;) {
@@ -41,7 +41,7 @@ class HeldBits {
  public:
   HeldBits(IngestRing& ring, const HeldElements& held, std::uint64_t piece_elements)
       : ring_(ring), held_(held), words_(piece_elements * ring.settings().words_per_element) {
-    // A ring that is not full yet overwrites nothing for a while.
+    // Takes all of a ring that is not full yet, which overwrites nothing for a while.
     const std::uint64_t most = ring.settings().elements - ring.settings().elements / kSpareFraction;
     const std::uint64_t count = held.end_element - held.first_element;
     next_ = held.first_element + (count > most ? count - most : 0);
@@ -63,7 +63,7 @@ class HeldBits {
       next_ += count;
       return;
     }
-    // Some way before the writer, so that the next pieces do not meet it again.
+    // Skips some way ahead of the writer, so that the next pieces are not overwritten too.
     const std::uint64_t ahead = ring_.settings().elements / kSpareFraction;
     const std::uint64_t end = std::min(ring_.held_begin(held_, next_) + ahead, held_.end_element);
     BitsPiece gap = piece(end - next_, {}, monotonic_ns());
@@ -119,7 +119,7 @@ RecorderStatus freeze_ring(IngestRing& ring, RecorderOptions options, const std:
   recorder.start();
   recorder.wait_for_requests();
   if (recorder.status().state == RecorderState::kRecording) {
-    const std::optional<HeldElements> held = ring.held();  // as late as can be, and once more: a new stream may begin
+    const std::optional<HeldElements> held = ring.held();  // read late, and again, since a new stream may begin
     if (held) {
       HeldBits bits(ring, *held, piece_elements);
       while (!bits.is_done() && wait_for_room(recorder, capacity, room_for(piece_elements * element_bytes))) {

@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The sources of one frequency, as status() has them.
+/// Sources of one frequency for status().
 json sources_json(const FoundWaves& found) {
   json sources = json::array();
   auto amplitude = found.amplitudes.begin();
@@ -117,7 +117,7 @@ nlohmann::json SearchTask::status() const {
       {"waves", json::array()}, {"points", json::array()}, {"priors", json::array()}, {"sources", json::array()}};
   std::shared_ptr<const Findings> found;
   {
-    const std::lock_guard lock(mutex_);  // not for longer: look() leaves out a search that is due meanwhile
+    const std::lock_guard lock(mutex_);  // held briefly: look() leaves out a search that is due meanwhile
     status["every_frames"] = chain_ ? schedule_.every() : 0;
     status["searches"] = searches_;
     found = found_;

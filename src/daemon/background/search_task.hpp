@@ -19,7 +19,7 @@ namespace nearfield::daemon {
 /// the chain's handle and the findings, not the search itself.
 class SearchTask {
  public:
-  /// Hands over what was found, if the epoch has not changed. Called on the background thread.
+  /// Passes on the findings, if the epoch has not changed. Called on the background thread.
   using Adopt = std::function<void(const SearchChain::Found& found, std::uint64_t epoch)>;
   /// The worker must be closed before this is destroyed.
   SearchTask(BackgroundWorker& worker, Adopt adopt);
@@ -42,7 +42,7 @@ class SearchTask {
     std::shared_ptr<const MicrophoneMask> mask;
     std::uint64_t hop = 0;
     bool is_whole = true;
-    bool follows = true;  ///< on the one before: no search was left out
+    bool follows = true;  ///< no search was left out since the one before
     std::uint64_t epoch = 0;
   };
   void work();
@@ -53,16 +53,16 @@ class SearchTask {
   std::size_t task_;
   mutable std::mutex mutex_;
   Snapshot waiting_;
-  Snapshot taken_;  ///< used by the background thread alone
+  Snapshot taken_;  ///< used only by the background thread
   bool is_waiting_ = false;
-  std::shared_ptr<SearchChain> chain_;  ///< used by the background thread alone
+  std::shared_ptr<SearchChain> chain_;  ///< used only by the background thread
   SearchSchedule schedule_;
   std::uint64_t searches_ = 0;
   std::shared_ptr<const Findings> found_;
-  // What look() needs; changed by prepare() alone, or by the engine's thread:
+  // Parameters of look(); changed only by prepare(), or by the engine's thread:
   std::atomic<std::uint64_t> epoch_{0};
   std::atomic<std::uint64_t> every_hops_{0};                      ///< 0: no search
-  std::atomic<std::uint64_t> number_{SearchSchedule::kNoNumber};  ///< of the search that looked last
+  std::atomic<std::uint64_t> number_{SearchSchedule::kNoNumber};  ///< number of the last search
   std::atomic<bool> has_looked_{false};
 };
 

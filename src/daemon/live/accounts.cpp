@@ -5,16 +5,16 @@
 namespace nearfield::daemon {
 namespace {
 
-/// How often a line names a sender beside the stream's, while it sends.
+/// Interval of lines that name a sender besides the stream's, while it sends.
 constexpr std::int64_t kNamedEveryNs = 10'000'000'000;
 
 struct Loss {
   const char* name;
   std::uint64_t count;
-  const char* meaning = "";  ///< for the log, where the name alone does not say what to look at
+  const char* meaning = "";  ///< for the log, if the name alone does not say what to check
 };
 
-/// What the sums are made of, in the order of metric_names().
+/// Components of the sums, in the order of metric_names().
 std::vector<Loss> losses(const SourceCounters& source, const Publisher::Counts& paused, const RecorderStatus& disk) {
   const PacketCounters& packets = source.packets;
   return {{"missing", source.ring.missing},
@@ -72,7 +72,7 @@ void Accounts::update(const SourceCounters& source, const Publisher::Counts& pau
   metrics_->set_queue_depth(static_cast<std::size_t>(Queue::kRecorder), disk ? disk->queued_bytes : 0);
   const std::vector<Loss> now = losses(source, paused, disk.value_or(RecorderStatus{}));
   for (std::size_t i = 0; i < now.size(); ++i) {
-    if (now[i].count > counted_[i]) {  // a new recorder counts from 0 again
+    if (now[i].count > counted_[i]) {  // a new recorder restarts at 0
       metrics_->lose(i, now[i].count - counted_[i]);
       log_->log(spdlog::level::warn, now[i].name, "{} more, {} in all{}", now[i].count - counted_[i], now[i].count,
                 now[i].meaning);

@@ -17,7 +17,7 @@ enum class Queue : std::size_t { kIngest, kRecorder };
 /// Names of stages, losses and queues in the metrics and the status.
 control::MetricNames metric_names();
 
-/// Copies the counts of the parts into the metrics, and logs a line where something was lost. One thread.
+/// Copies the counts of the parts into the metrics, and logs a line if something was lost. One thread.
 class Accounts {
  public:
   Accounts(std::shared_ptr<control::Metrics> metrics, std::shared_ptr<control::RateLimitedLog> log);
@@ -29,7 +29,7 @@ class Accounts {
   std::shared_ptr<control::Metrics> metrics_;
   std::shared_ptr<control::RateLimitedLog> log_;
   std::vector<std::uint64_t> counted_;  ///< [loss]
-  std::int64_t named_ns_ = 0;           ///< when the other sender was last received of whom a line was written
+  std::int64_t named_ns_ = 0;           ///< receipt time of the other sender at the last line that named it
 };
 
 /// Bit-times (or samples) that the engine accounted for: received + missing = expected.

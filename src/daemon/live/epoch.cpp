@@ -18,7 +18,7 @@
 namespace nearfield::daemon {
 namespace {
 
-/// Far from where streams begin, so that nothing follows on it.
+/// Far from the start of streams, so that no stream continues it.
 constexpr std::uint64_t kWarmUpSample = std::uint64_t{1} << 40U;
 
 /// Reports the steps of a start, each with the time that the one before took.
@@ -44,10 +44,10 @@ class Steps {
   std::int64_t begun_ns_ = 0;
 };
 
-/// [processor] The shortest time that a late one has taken for a window, s.
+/// [processor] Shortest time of a slow-cadence processor for a window, s.
 using ShortestTimes = std::vector<double>;
 
-/// Lets each late processor work on the windows computed last, `windows` of them.
+/// Runs each slow-cadence processor on the `windows` windows computed last.
 void run_late(Engine& engine, std::size_t windows, ShortestTimes& shortest_s) {
   for (std::size_t processor = 0; processor < engine.processors(); ++processor) {
     if (!engine.is_late(processor)) {
@@ -61,8 +61,8 @@ void run_late(Engine& engine, std::size_t windows, ShortestTimes& shortest_s) {
   }
 }
 
-/// Images silence: what a device compiles only when a kernel first runs is done then, seconds on PoCL. One window
-/// alone, one that follows on it, and a batch are all the ways there are.
+/// Images silence, so that a device that compiles only when a kernel first runs does so now, which takes seconds on
+/// PoCL. One single window, one that follows another, and a batch are all the cases.
 void image_silence(Engine& engine, const EnginePlan& plan, const LiveInput& input, std::uint64_t first,
                    ShortestTimes& shortest_s) {
   const FrontEndSettings& front_end = plan.settings.front_end;
@@ -95,7 +95,7 @@ void image_silence(Engine& engine, const EnginePlan& plan, const LiveInput& inpu
   }
 }
 
-/// With a microphone masked too, which takes kernels that run only then, and may be so at any time.
+/// Runs with a microphone masked too, which takes further kernels, and may happen at any time.
 ShortestTimes run_every_kernel(Engine& engine, const EnginePlan& plan, const LiveInput& input, Steps& steps) {
   ShortestTimes shortest_s(engine.processors(), std::numeric_limits<double>::infinity());
   const ArrayPlan& array = engine.array_plan();
@@ -111,7 +111,7 @@ ShortestTimes run_every_kernel(Engine& engine, const EnginePlan& plan, const Liv
   if (masks) {
     std::vector<ArrayPlan> plans = engine.array_plans();
     for (ArrayPlan& plan_of_mask : plans) {
-      plan_of_mask.imaged.reset();  // nobody sees what these images lack, and it takes long to find
+      plan_of_mask.imaged.reset();  // not needed for these images, and slow to compute
     }
     engine.use(make_masks(plans, {masked}));
     image_silence(engine, plan, input, kWarmUpSample, shortest_s);
@@ -119,11 +119,11 @@ ShortestTimes run_every_kernel(Engine& engine, const EnginePlan& plan, const Liv
   }
   steps.begin("imaging silence, for kernels that are compiled when they first run");
   image_silence(engine, plan, input, 2 * kWarmUpSample, shortest_s);
-  engine.forget();  // no average is to contain this silence
+  engine.forget();  // no average may contain this silence
   return shortest_s;
 }
 
-/// Whether a window of the processor takes more work with more hops between its windows.
+/// True if a window of the processor takes more work with more hops between its windows.
 bool grows_with_cadence(const EnginePlan& plan, const ProcessorSettings& processor) {
   ProcessorSettings slower = processor;
   slower.every_hops *= 2;

@@ -10,8 +10,8 @@ namespace nearfield::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kLook{5};
-/// A look that comes later than this after the one before comes from a thread that did not run meanwhile; less is what
-/// a busy machine does, and counts.
+/// Longest interval between checks of a running thread; a longer one means that the thread did not run meanwhile.
+/// Shorter delays occur on a busy machine, and count.
 constexpr std::int64_t kLatestLookNs = 25'000'000;
 
 }  // namespace
@@ -39,8 +39,8 @@ bool FrameWatch::is_planning() const noexcept { return monotonic_ns() < planning
 
 void FrameWatch::run() {
   std::int64_t looked_ns = monotonic_ns();
-  std::int64_t frame_ns = 0;    // begin of the frame that was seen last
-  std::int64_t excused_ns = 0;  // of its age
+  std::int64_t frame_ns = 0;    // begin of the last frame seen
+  std::int64_t excused_ns = 0;  // part of its age that does not count
   bool is_reported = false;
   while (!stop_.load(std::memory_order_relaxed)) {
     const std::int64_t now_ns = monotonic_ns();

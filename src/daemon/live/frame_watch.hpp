@@ -6,17 +6,17 @@
 
 namespace nearfield::daemon {
 
-/// Detects a frame that hangs: a thread that checks every 5 ms whether the frame that began has ended in time. Time in
-/// which this thread itself did not run, because the process was stopped, its control group frozen or the machine
-/// suspended, is no part of a frame's age; nor is, up to a limit, time in which this process plans a new configuration
-/// or computes the first frame of one: drivers load and compile kernels then.
+/// Detects a frame that hangs: a thread checks every 5 ms that the current frame has not exceeded its deadline. Time
+/// during which this thread itself did not run, because the process was stopped, its control group frozen or the
+/// machine suspended, does not count to a frame's age; nor does, up to a limit, time during which this process plans a
+/// new configuration or computes the first frame of one: drivers load and compile kernels then.
 class FrameWatch {
  public:
-  /// The watch's thread calls it, with a frame's age, when the frame is too old; false ends the watch, true goes on
+  /// Called by the watch's thread with a frame's age when the frame is too old; false ends the watch, true continues
   /// with the next frame.
   using OnHang = std::function<bool(std::int64_t age_ns)>;
 
-  /// From its begin to its end, at most for `limit_ns`, no frame grows older.
+  /// Stops the ageing of frames during its lifetime, for at most `limit_ns`.
   class Planning {
    public:
     Planning(FrameWatch& watch, std::int64_t limit_ns);
@@ -28,21 +28,21 @@ class FrameWatch {
     FrameWatch* watch_;
   };
 
-  /// `prepare_thread` runs on the watch's thread first.
+  /// `prepare_thread` runs first, on the watch's thread.
   FrameWatch(std::int64_t deadline_ns, OnHang on_hang, std::function<void()> prepare_thread = {});
   ~FrameWatch();
   FrameWatch(const FrameWatch&) = delete;
   FrameWatch& operator=(const FrameWatch&) = delete;
 
   void begin(std::int64_t now_ns) noexcept { begun_ns_.store(now_ns, std::memory_order_relaxed); }
-  /// Nothing is computed: bits are waited for.
+  /// Marks the engine as waiting for bits.
   void end() noexcept { begun_ns_.store(0, std::memory_order_relaxed); }
-  /// The frame is out.
+  /// Marks the frame as published.
   void out() noexcept {
     end();
     first_limit_ns_.store(0, std::memory_order_relaxed);
   }
-  /// The frame that begins next is the first of a configuration: for so long from its begin it does not grow older.
+  /// Announces the first frame of a configuration, which does not age for `limit_ns` from its begin.
   void expect_first(std::int64_t limit_ns) noexcept { first_limit_ns_.store(limit_ns, std::memory_order_relaxed); }
   [[nodiscard]] bool is_planning() const noexcept;
   void set_deadline(std::int64_t deadline_ns) noexcept { deadline_ns_.store(deadline_ns, std::memory_order_relaxed); }
@@ -52,7 +52,7 @@ class FrameWatch {
 
   OnHang on_hang_;
   std::atomic<std::int64_t> deadline_ns_;
-  std::atomic<std::int64_t> begun_ns_{0};           ///< 0: no frame is under way
+  std::atomic<std::int64_t> begun_ns_{0};           ///< 0: no frame is being computed
   std::atomic<std::int64_t> planning_until_ns_{0};  ///< in the past: nothing is planned
   std::atomic<std::int64_t> first_limit_ns_{0};     ///< 0: the frame is not the first of a configuration
   std::atomic<bool> stop_{false};

@@ -8,7 +8,7 @@ void HopBoundary::run(const std::function<void()>& work) {
   const std::lock_guard one_at_a_time(callers_);
   work_ = &work;
   state_.store(State::kPosted);
-  // Either this load sees that the engine has ended, or close() sees that work is posted.
+  // Either this load sees that the engine has ended, or close() sees the posted work.
   if (State posted = State::kPosted; closed_.load() && state_.compare_exchange_strong(posted, State::kRefused)) {
     work();
     return;

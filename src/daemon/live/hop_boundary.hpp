@@ -6,8 +6,8 @@
 
 namespace nearfield::daemon {
 
-/// Where other threads change what the engine's thread uses: between two hops. The engine reads one atomic a hop and
-/// takes no lock; the work there must be short: a swap of pointers, a copy of a window's bits.
+/// Lets other threads change the engine thread's state between two hops. The engine reads one atomic per hop and takes
+/// no lock; the work must be short: a swap of pointers, a copy of a window's bits.
 class HopBoundary {
  public:
   /// Runs `work` on the engine's thread between two hops and waits for it; rethrows what it throws. After close() the
@@ -20,23 +20,23 @@ class HopBoundary {
       run_posted();
     }
   }
-  /// Called when the engine's thread has ended and calls no more.
+  /// Called when the engine's thread has ended and will not call pass() again.
   void close();
 
  private:
   enum class State : int {
     kNone,
     kPosted,   ///< work_ waits for the engine's thread
-    kDone,     ///< it has run; error_ has what it threw
+    kDone,     ///< work_ has run; error_ has its exception
     kRefused,  ///< the engine's thread has ended
   };
   void run_posted();
 
-  std::mutex callers_;  ///< of ordinary threads alone
+  std::mutex callers_;  ///< taken only by ordinary threads
   std::atomic<State> state_{State::kNone};
   std::atomic<bool> closed_{false};
-  const std::function<void()>* work_ = nullptr;  ///< the caller's until it is posted, the engine's until it is done
-  std::exception_ptr error_;                     ///< the same
+  const std::function<void()>* work_ = nullptr;  ///< owned by the caller until posted, by the engine until done
+  std::exception_ptr error_;                     ///< owned like work_
 };
 
 }  // namespace nearfield::daemon

@@ -16,9 +16,10 @@ namespace {
 
 constexpr std::int64_t kJudgedEveryNs = 1'000'000'000;
 constexpr std::uint64_t kFewestValues = 256;
-/// Share of values that no float of a sound has: far above what a damaged microphone gives, far below what integers do.
+/// Share of values that no sound has as floats: far above that of a damaged microphone, far below that of integers.
 constexpr double kShareOfNonsense = 0.01;
-/// Rates of converters and clocks of one-bit microphones, to name one for what was measured to a part in a thousand.
+/// Rates of converters and clocks of one-bit microphones: a measured rate is attributed to one within a part in a
+/// thousand.
 constexpr std::array kUsualRates_hz = {
     8000.0,  11025.0, 12000.0, 16000.0, 22050.0, 24000.0,  25600.0,  32000.0,  44100.0,  46875.0,  48000.0, 50000.0,
     51200.0, 64000.0, 65536.0, 88200.0, 96000.0, 102400.0, 128e3,    131072.0, 192000.0, 204800.0, 256e3,   1.024e6,
@@ -36,7 +37,7 @@ double usual_rate_hz(double measured_hz) {
   return std::round(measured_hz / unit_hz) * unit_hz;
 }
 
-/// A file that is opened as a pipe comes as fast as it is read.
+/// True for a file opened as a pipe, which arrives as fast as it is read.
 bool is_regular_file(const std::string& path) {
   struct stat found {};
   const int result = path == "-" ? fstat(STDIN_FILENO, &found) : stat(path.c_str(), &found);
@@ -80,7 +81,7 @@ std::vector<InputWatch::Line> InputWatch::look(const std::optional<NewestElement
     judge(Doubt::kSilence,
           news.zero == news.values ? "every value is 0: are the microphones muted, or not connected?" : "", lines);
     if (numbers.empty() && !is_unit_given_) {
-      judge(Doubt::kUnit, doubt_of_unit(counts), lines);  // of all, as small values that say it are few
+      judge(Doubt::kUnit, doubt_of_unit(counts), lines);  // all, since few small values tell the unit
     }
     judged_ = counts;
     judged_ns_ = now_ns;
@@ -88,8 +89,8 @@ std::vector<InputWatch::Line> InputWatch::look(const std::optional<NewestElement
   return lines;
 }
 
-/// Adds a line where the doubt has begun or ended. `found` is empty where there is no doubt, and nullopt where the
-/// input cannot tell: then the doubt stays as it was.
+/// Adds a line if the doubt has begun or ended. `found` is empty if there is no doubt, and nullopt if the input cannot
+/// tell: then the doubt remains.
 void InputWatch::judge(Doubt doubt, std::optional<std::string> found, std::vector<Line>& lines) {
   if (!found) {
     return;

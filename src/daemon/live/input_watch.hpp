@@ -15,18 +15,18 @@
 
 namespace nearfield::daemon {
 
-/// Compares what comes with what the settings announce: rate, unit and kind of the values of a live stream, of which a
-/// pipe or UDP says nothing. What cannot be is doubted: a line in the log, in the status, and a flag in each frame.
+/// Compares a live stream with its announced rate, unit and kind of values, which a pipe or UDP does not state. An
+/// implausible one is doubted: in the log, in the status, and by a flag in each frame.
 class InputWatch {
  public:
   InputWatch(const Settings& settings, const LiveInput& input);
 
-  /// Counts values; the engine's thread.
+  /// Counts values; for the engine's thread.
   void count(std::span<const std::uint32_t> words) { values_.count(words); }
   /// True while something is in doubt; any thread.
   [[nodiscard]] bool doubts() const noexcept { return doubts_.load(std::memory_order_relaxed); }
 
-  /// The input's rate, and channels where they are known, in a line.
+  /// One line with the input's rate, and its channels if known.
   [[nodiscard]] const std::string& text() const { return text_; }
   /// Judges the newest element and the values so far. Returns a line for each doubt that has begun or ended since the
   /// last call. One thread.
@@ -35,7 +35,7 @@ class InputWatch {
     std::string text;
   };
   std::vector<Line> look(const std::optional<NewestElement>& newest, std::int64_t now_ns);
-  /// As docs/control.md describes it; any thread.
+  /// Status as docs/control.md describes it; any thread.
   [[nodiscard]] nlohmann::json status() const;
 
  private:
@@ -50,17 +50,17 @@ class InputWatch {
   int channels_ = 0;
   bool is_unit_given_ = false;
   bool is_pipe_ = false;
-  bool has_rate_ = false;  ///< the sender keeps time, as far as is known here
+  bool has_rate_ = false;  ///< the sender keeps time, as far as this host knows
   std::string text_;
   RateMeter rate_;
   ValueCounts values_;
-  ValueCounts::Counts judged_;  ///< those that were there when values were judged last
+  ValueCounts::Counts judged_;  ///< counts when values were last judged
   std::int64_t judged_ns_ = 0;
   std::atomic<bool> doubts_{false};
 
   mutable std::mutex mutex_;                   ///< guards what status() reads
-  std::array<std::string, kDoubts> in_doubt_;  ///< [Doubt], empty where there is none
-  std::optional<double> measured_hz_;          ///< of elements
+  std::array<std::string, kDoubts> in_doubt_;  ///< [Doubt], empty if there is none
+  std::optional<double> measured_hz_;          ///< measured rate of elements
 };
 
 }  // namespace nearfield::daemon

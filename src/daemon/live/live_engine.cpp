@@ -12,7 +12,7 @@
 namespace nearfield::daemon {
 namespace {
 
-/// Elements up to which positions may be those of the stream: far from where 64 bits end.
+/// Largest element number for which positions may equal the stream's: far from the limit of 64 bits.
 constexpr std::uint64_t kLargestCount = std::uint64_t{1} << 62U;
 
 }  // namespace
@@ -46,7 +46,8 @@ void LiveEngine::forget_parts() {
   }
 }
 
-/// A processor that was there before keeps its count of shed hops. The next window is still to be chosen.
+/// Sets up the cadences; a processor of the previous epoch keeps its count of shed hops. The next window is still to be
+/// chosen.
 void LiveEngine::take_cadences() {
   const std::vector<Cadence> before = std::exchange(cadences_, {});
   for (std::size_t p = 0; p < epoch_->engine->processors(); ++p) {
@@ -60,7 +61,7 @@ void LiveEngine::take_cadences() {
   }
 }
 
-/// Frames of a processor with a cadence are those of a replay: of hops that are multiples of it.
+/// Aligns a processor's frames with those of a replay: at hops that are multiples of its cadence.
 void LiveEngine::align_cadences() {
   for (Cadence& cadence : cadences_) {
     cadence.next = (hop_number(next_) + cadence.every - 1) / cadence.every * cadence.every;
@@ -91,11 +92,11 @@ void LiveEngine::go_on() {
   std::uint64_t first = next_;
   if (imaged_end_ > origin_ && imaged_end_ + hop_samples_ > first + window_samples_) {
     first =
-        imaged_end_ + hop_samples_ - window_samples_;  // a shorter window begins later, as it is to end with new bits
+        imaged_end_ + hop_samples_ - window_samples_;  // a shorter window begins later, since it must end with new bits
   }
   first = at_hop(first);
   const std::uint64_t begin = feeder_.begin_of(first, *epoch_->engine);
-  MissingBits missing;  // also of what the engine before did not look back at
+  MissingBits missing;  // includes those that the previous engine did not look back at
   std::uint64_t fed = feeder_.until(first, std::max(begin, taken_), *epoch_->engine).first;
   while (fed < taken_) {
     const std::uint64_t samples = std::min(taken_ - fed, epoch_->engine->piece_samples());
@@ -116,7 +117,7 @@ void LiveEngine::go_on() {
   align_cadences();
 }
 
-/// What the engine would need is gone: from `first` on, hops go until one begins behind what was taken.
+/// Handles data that the ring no longer holds: sheds hops from `first` on until one begins after the taken data.
 void LiveEngine::begin_anew(std::uint64_t first) {
   next_ = first;
   pass_over(taken_ > first ? (taken_ - first + hop_samples_ - 1) / hop_samples_ : 0);
@@ -132,7 +133,7 @@ void LiveEngine::pass_over(std::uint64_t hops) {
 
 void LiveEngine::use(const Masks& masks, std::uint64_t epoch) {
   if (epoch_->number == epoch) {
-    finish_late();  // what is under way has the masks so far
+    finish_late();  // pending frames keep the masks so far
     epoch_->engine->use(masks);
   }
 }
@@ -143,7 +144,7 @@ void LiveEngine::adopt(const SearchChain::Found& found, std::uint64_t epoch) {
   }
 }
 
-/// Puts into effect what holds from the next window on. What comes too late holds from there on.
+/// Applies the findings due for the next window; overdue ones take effect from there on.
 void LiveEngine::take_found() {
   const SearchSchedule schedule = epoch_->engine->search_schedule();
   const std::uint64_t hop = hop_number(next_);
@@ -160,8 +161,8 @@ void LiveEngine::take_found() {
   }
 }
 
-/// Passes on to the outputs which microphones are masked from the next window on because they were found bad, where
-/// that changes.
+/// Reports to the outputs which microphones are masked from the next window on because they were found bad, if that
+/// changes.
 void LiveEngine::pass_on_mask() {
   std::shared_ptr<const MicrophoneMask> mask = epoch_->engine->mask();
   if (mask == seen_mask_) {
@@ -191,8 +192,8 @@ void LiveEngine::begin_stream() {
   is_streaming_ = true;
   const std::uint64_t step = input_.elements_per_sample;
   origin_element_ = stream_.first_element + (step - stream_.first_element % step) % step;
-  // A gap, so that no front end takes the new stream for the old one's next bits; else the stream's own count, by which
-  // frames are those of a replay of its bits, to the last bit.
+  // A gap, so that no front end takes the new stream for a continuation; otherwise the stream's own count, so that
+  // frames equal those of a replay of its bits, to the last bit.
   const std::uint64_t least = stream_.number > 1 ? taken_ + 1 : taken_;
   const std::uint64_t own = origin_element_ < kLargestCount ? origin_element_ / input_.elements_per_sample : 0;
   origin_ = std::max(least, own);
@@ -209,7 +210,7 @@ void LiveEngine::begin_stream() {
   epoch_->engine->forget();
   is_back_ = imaged_ns_ != 0;
   missing_ = MissingBits();
-  lost_recorded_ = ring_->lost();  // what is left of the old stream is in no recording
+  lost_recorded_ = ring_->lost();  // the rest of the old stream is in no recording
   if (hooks_.restart) {
     hooks_.restart(stream_);
   }
@@ -277,8 +278,8 @@ Pauses LiveEngine::pauses_at(std::int64_t now_ns) const {
           .recordings = !input_.waits && overload_.pauses_recordings(now_ns)};
 }
 
-/// Passes over the windows of which nothing came and nothing can come any more; false when the next one is none of
-/// them.
+/// Skips the windows of which nothing was received and nothing can be any more; false if the next one is not such a
+/// window.
 bool LiveEngine::pass_over_gap() {
   const std::uint64_t per_sample = input_.elements_per_sample;
   const std::uint64_t taken = std::max(next_, taken_);
@@ -299,7 +300,7 @@ std::uint64_t LiveEngine::waiting_elements() const {
   return is_streaming_ ? ring_->available_end() - element_of(taken_) : 0;
 }
 
-/// Passes over all windows but the newest that is there, when it is time for that.
+/// Skips all windows but the newest available one, if hops must be shed.
 void LiveEngine::shed(std::int64_t now_ns) {
   const std::uint64_t there = ring_->available_end() - element_of(window_end(next_));
   const std::uint64_t hops = there / input_.elements_per_sample / hop_samples_;
@@ -343,7 +344,7 @@ std::uint64_t LiveEngine::hop_number(std::uint64_t first_sample) const {
   return element_of(first_sample) / (hop_samples_ * input_.elements_per_sample);
 }
 
-/// Of the next windows, whose bits have been taken.
+/// Hops of the next windows, whose bits have been taken.
 FrameHops LiveEngine::hops_of(std::size_t windows) const {
   const std::uint64_t elements = window_samples_ * input_.elements_per_sample;
   const std::uint64_t hop_elements = hop_samples_ * input_.elements_per_sample;
@@ -362,7 +363,7 @@ std::int64_t LiveEngine::window_begin_ns(std::int64_t end_ns, std::uint64_t elem
   return end_ns - std::llround(1e9 * static_cast<double>(elements) / input_.element_rate_hz);
 }
 
-/// The frame of a window, but for what a processor makes of it.
+/// Frame of a window without a processor's products.
 Frame LiveEngine::stamped(std::size_t window, FrameReport& report) {
   const std::uint64_t first_sample = next_ + window * hop_samples_;
   const std::uint64_t first = first_sample * input_.elements_per_sample;
@@ -391,7 +392,7 @@ Frame LiveEngine::stamped(std::size_t window, FrameReport& report) {
   return frame;
 }
 
-/// The stamp of a processor's frame, whose window may be another one.
+/// Stamp of a processor's frame, whose window may differ.
 Frame LiveEngine::of_processor(std::size_t processor, std::size_t window, const Frame& stamp) const {
   Frame frame = stamp;
   frame.processor = processor;
@@ -407,7 +408,7 @@ Frame LiveEngine::of_processor(std::size_t processor, std::size_t window, const 
   return frame;
 }
 
-/// Makes a frame with its stamp and shed hops the processor's.
+/// Adds the processor's products, stamp and flags to a frame.
 void LiveEngine::take_products(Frame& frame, std::size_t window) {
   epoch_->engine->stamp(frame.processor, window,
                         {.sequence = frame.sequence,
@@ -420,7 +421,7 @@ void LiveEngine::take_products(Frame& frame, std::size_t window) {
   frame.microphones = epoch_->engine->microphones(frame.processor);
   frame.missing_information = epoch_->engine->missing_information(frame.processor, window);
   if (hooks_.judge) {
-    hooks_.judge(frame);  // by what its own window lacks: an average goes on through a window that never came
+    hooks_.judge(frame);  // by its own window's gaps: an average spans a window that was never received
   }
   frame.missing_bit_times =
       std::max(frame.missing_bit_times, epoch_->engine->missing_bit_times(frame.processor, window));
@@ -435,7 +436,7 @@ void LiveEngine::publish(std::size_t window, const Pauses& pauses, FrameReport& 
   for (std::size_t p = 0; p < cadences_.size(); ++p) {
     Cadence& cadence = cadences_[p];
     cadence.shed += stamp.shed_hops;
-    const bool is_due = hop >= cadence.next || cadence.next - hop > cadence.every;  // bit-times begin again after 2^64
+    const bool is_due = hop >= cadence.next || cadence.next - hop > cadence.every;  // bit-times wrap after 2^64
     if (!is_due) {
       continue;
     }
@@ -459,8 +460,8 @@ void LiveEngine::publish(std::size_t window, const Pauses& pauses, FrameReport& 
   deliver(stamp, begin_ns, pauses, report);
 }
 
-/// Enqueues the late processors that are due, behind the windows whose frames are out. One whose device still works on
-/// what it was given before has no frame of these windows.
+/// Enqueues the slow-cadence processors that are due, after the windows whose frames are published. One whose device is
+/// still busy with earlier windows gets no frame of these.
 void LiveEngine::begin_late() {
   const std::uint32_t busy = due_.empty() ? 0 : epoch_->engine->under_way();
   std::uint32_t due = 0;
@@ -484,7 +485,7 @@ void LiveEngine::finish_late() {
   }
 }
 
-/// Publishes what was begun and is there. Where the source waits, nothing is shed: all of it is.
+/// Publishes the pending frames that are complete. If the source waits, all of them, since nothing is shed.
 void LiveEngine::publish_late() {
   if (late_.empty()) {
     return;
@@ -506,8 +507,8 @@ void LiveEngine::publish_late() {
   }
 }
 
-/// Between the newest frame and a new stream's first one, the window of `first_sample`: the hops that would have come,
-/// and their bits, are missing. What the new stream has passed over since it began is counted already.
+/// Counts the hops, and their bits, between the newest frame and a new stream's first one, the window of
+/// `first_sample`, as missing. Hops of the new stream that were skipped since it began are counted already.
 void LiveEngine::count_absence(std::int64_t capture_mono_ns, std::uint64_t first_sample) {
   const double elements = 1e-9 * static_cast<double>(capture_mono_ns - imaged_ns_) * input_.element_rate_hz;
   const auto per_sample = static_cast<double>(input_.elements_per_sample);

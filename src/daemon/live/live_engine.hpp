@@ -20,17 +20,17 @@ namespace nearfield::daemon {
 
 /// Times and losses of one published frame, which the engine's thread passes to LiveHooks::end.
 struct FrameReport {
-  std::int64_t taken_ns = 0;      ///< time for taking its bits from the ring, but for those that were fed ahead
-  std::int64_t computed_ns = 0;   ///< time for feeding and computing
-  std::int64_t published_ns = 0;  ///< time for its products and for handing them to controllers, of the first processor
+  std::int64_t taken_ns = 0;      ///< time to take its bits from the ring, except those fed ahead
+  std::int64_t computed_ns = 0;   ///< time to feed and compute
+  std::int64_t published_ns = 0;  ///< time to read its products and pass them to controllers, for the first processor
   std::int64_t others_ns = 0;     ///< time for other processors, recorder and dashboards
-  std::int64_t out_mono_ns = 0;   ///< when it was published to controllers
+  std::int64_t out_mono_ns = 0;   ///< time of publication to controllers
   std::int64_t capture_mono_ns = 0;
   std::uint64_t sequence = 0;
   std::uint64_t shed_hops = 0;
-  std::uint64_t absent_hops = 0;  ///< of `shed_hops`: nothing came of them, or no stream was there
-  std::uint64_t missing = 0;      ///< of the window
-  bool has_input = false;         ///< at least half of the window's bit-times came
+  std::uint64_t absent_hops = 0;  ///< part of `shed_hops` without data, or without a stream
+  std::uint64_t missing = 0;      ///< bit-times missing in the window
+  bool has_input = false;         ///< at least half of the window's bit-times were received
 };
 
 /// A computed window, which the engine's thread passes to LiveHooks::look.
@@ -38,75 +38,75 @@ struct WindowView {
   const Engine* engine = nullptr;
   std::uint64_t epoch = 0;
   std::uint64_t first_sample = 0;
-  std::uint64_t hop = 0;                 ///< its number, from the stream's bit-time 0 on
-  std::span<const std::uint32_t> words;  ///< bits that came last, [bit-time][word]; empty for other inputs
+  std::uint64_t hop = 0;                 ///< hop number, from the stream's bit-time 0 on
+  std::span<const std::uint32_t> words;  ///< bits received last, [bit-time][word]; empty for other inputs
   bool is_whole = true;                  ///< nothing of the window is missing
 };
 
 struct LiveHooks {
-  std::function<void(std::int64_t now_ns)> begin;         ///< a frame's bits are there, or some of them
-  std::function<void()> fed;                              ///< in place of `end`: they are with the engine, which waits
-  std::function<void(const FrameReport& report)> end;     ///< it is out
-  std::function<void(const StreamStart& start)> restart;  ///< a stream has begun
-  std::function<void(const WindowView& view)> look;       ///< the first window of those computed together
-  std::function<void(std::span<const std::uint32_t> words)> values;  ///< of samples, all of which came
-  std::function<void(Frame& frame)> judge;                           ///< a processor's frame, before it is published
-  std::function<void(std::uint64_t sequence)> fault;                 ///< for tests: runs where a frame is computed
+  std::function<void(std::int64_t now_ns)> begin;         ///< called when all or some bits of a frame have arrived
+  std::function<void()> fed;                              ///< called instead of `end`: the engine waits for more bits
+  std::function<void(const FrameReport& report)> end;     ///< called when a frame is published
+  std::function<void(const StreamStart& start)> restart;  ///< called when a stream has begun
+  std::function<void(const WindowView& view)> look;       ///< called for the first of the windows computed together
+  std::function<void(std::span<const std::uint32_t> words)> values;  ///< called with samples if none is missing
+  std::function<void(Frame& frame)> judge;                           ///< called with a frame before publication
+  std::function<void(std::uint64_t sequence)> fault;                 ///< for tests: called when a frame is computed
 };
 
-/// From the ring of a source to the outputs, hop by hop, on one thread. Positions count samples (32 bit-times, or one
-/// decimated sample) as the stream does, but never shrink, whatever the stream's own numbers do.
+/// Computes frames from a source's ring for the outputs, hop by hop, on one thread. Positions count samples (32
+/// bit-times, or one decimated sample) like the stream, but never decrease, whatever the stream's own numbers do.
 ///
-/// A stream's windows start at multiples of the hop, as in a replay; the first frame comes when the first window is in.
-/// After a restart of the source windows count from its first bits; the frames' sequence continues,
-/// and counts the hops without a stream by this host's clock. Windows of which nothing was received are skipped.
+/// A stream's windows start at multiples of the hop, like in a replay; the first frame follows the first complete
+/// window. After a restart of the source windows count from its first bits; the frames' sequence continues, and counts
+/// the hops without a stream by this host's clock. Windows without any received data are skipped.
 class LiveEngine {
  public:
   enum class Step { kFrames, kNothing, kEnded };
   struct Options {
     DaemonSettings::Overload overload;
-    std::optional<double> poll_us = {};  ///< daemon.realtime.poll_us; nothing: auto
+    std::optional<double> poll_us = {};  ///< daemon.realtime.poll_us; nullopt: auto
     LiveHooks hooks;
   };
 
   LiveEngine(IngestRing& ring, const LiveInput& input, std::unique_ptr<Epoch> epoch, Publisher& publisher,
              Options options);
 
-  /// Waits for the next hop, until `deadline_ns` at the latest, and publishes its frame. kEnded: the source has ended
-  /// and no whole window is left.
+  /// Waits for the next hop, at most until `deadline_ns`, and publishes its frame. kEnded: the source has ended and no
+  /// whole window is left.
   Step step(std::int64_t deadline_ns);
-  /// Continues with another configuration; returns the old one. The outputs must have begun the new epoch already.
-  /// No hop is lost: the next window begins a hop after the last one, and what of it was taken already comes from the
-  /// ring once more. A longer window comes when it is whole, a shorter one ends a hop after the last one's end. What
-  /// the ring no longer holds is shed. Throws what feeding the engine throws; then nothing has changed.
+  /// Continues with another configuration; returns the old one. The outputs must have begun the new epoch already. No
+  /// hop is lost: the next window begins a hop after the last one, and the part of it that was taken already is read
+  /// from the ring again. A longer window follows when it is complete, a shorter one ends a hop after the last one's
+  /// end. Hops that the ring no longer holds are shed. Throws what feeding the engine throws; then nothing has changed.
   std::unique_ptr<Epoch> swap(std::unique_ptr<Epoch> next);
 
-  /// Publishes late products that are under way. Before the outputs begin another epoch.
+  /// Publishes pending frames of slow-cadence processors. Required before the outputs begin another epoch.
   void finish_late();
 
-  /// Sets other masks, made for this epoch; those for another epoch are ignored.
+  /// Uses other masks, made for this epoch; those for another epoch are ignored.
   void use(const Masks& masks, std::uint64_t epoch);
-  /// Sets findings of this epoch's search, from the hop on at which they hold; those of another epoch's are ignored.
+  /// Uses findings of this epoch's search, from the hop at which they take effect; those of another epoch are ignored.
   void adopt(const SearchChain::Found& found, std::uint64_t epoch);
 
   [[nodiscard]] const Epoch& epoch() const { return *epoch_; }
   [[nodiscard]] Epoch& epoch() { return *epoch_; }
-  /// A stream has begun.
+  /// True after a stream has begun.
   [[nodiscard]] bool is_streaming() const { return is_streaming_; }
-  /// Elements in the ring that wait for the next window, at most what there is.
+  /// Elements in the ring that have not been taken yet.
   [[nodiscard]] std::uint64_t waiting_elements() const;
   [[nodiscard]] Overload& overload() { return overload_; }
 
  private:
-  /// What one hop, or a part of one, brought in.
+  /// Data of one hop, or of a part of one.
   struct Chunk {
     std::uint64_t first = 0;  ///< position in elements
     std::uint64_t elements = 0;
     std::int64_t capture_mono_ns = 0;
-    std::uint64_t overwritten = 0;  ///< the first ones, in the ring before they were taken; `missing` has them, too
+    std::uint64_t overwritten = 0;  ///< leading elements overwritten before they were taken; part of `missing`
     std::span<const std::uint32_t> words;
-    std::span<const std::uint32_t> of_window;  ///< `words`, behind those of the same window that lie before them
-    std::int64_t window_mono_ns = 0;           ///< when the newest of the window's parts came; 0: none was taken
+    std::span<const std::uint32_t> of_window;  ///< `words`, preceded by earlier words of the same window
+    std::int64_t window_mono_ns = 0;           ///< receipt time of the window's newest part; 0: none was taken
     std::vector<MissingRun> missing;
   };
 
@@ -125,7 +125,8 @@ class LiveEngine {
   void take(std::uint64_t first_sample, std::span<std::uint32_t> words, Chunk& chunk);
   void compute(std::size_t windows, const Pauses& pauses, FrameReport& report);
   void feed(std::uint64_t first, std::uint64_t end, Chunk& chunk, const Pauses& pauses);
-  /// Of the window that begins at a sample, as in a replay of what is recorded: from the stream's bit-time 0 on.
+  /// Number of the hop whose window begins at a sample, counted like in a replay of the recording: from the stream's
+  /// bit-time 0 on.
   [[nodiscard]] std::uint64_t hop_number(std::uint64_t first_sample) const;
   /// The first sample from this one on at which a window begins.
   [[nodiscard]] std::uint64_t at_hop(std::uint64_t first_sample) const;
@@ -164,13 +165,13 @@ class LiveEngine {
   std::unique_ptr<Epoch> epoch_;
   std::uint64_t window_samples_ = 0;
   std::uint64_t hop_samples_ = 0;
-  int processors_ = 1;  ///< that this thread may run on, when the stream began
+  int processors_ = 1;  ///< processors that this thread may run on, when the stream began
   Feeder feeder_;
-  std::shared_ptr<const MicrophoneMask> seen_mask_;  ///< of the windows computed last
-  std::optional<std::vector<int>> passed_mask_;      ///< of this stream, what the outputs have
-  std::deque<SearchChain::Found> found_;             ///< that do not hold yet, by their numbers
+  std::shared_ptr<const MicrophoneMask> seen_mask_;  ///< mask of the windows computed last
+  std::optional<std::vector<int>> passed_mask_;      ///< mask that the outputs have for this stream
+  std::deque<SearchChain::Found> found_;             ///< findings not yet in effect, by their numbers
 
-  /// Of a processor of the epoch.
+  /// Cadence of a processor of the epoch.
   struct Cadence {
     std::string processor;
     std::uint64_t every = 1;
@@ -178,38 +179,38 @@ class LiveEngine {
     std::uint64_t shed = 0;  ///< hops since its last frame
     bool has_frames = false;
   };
-  /// A late processor's frame that is under way, but for its products.
+  /// Pending frame of a slow-cadence processor, without its products.
   struct LateFrame {
     Frame frame;
     std::size_t window = 0;
-    Pauses pauses;  ///< as they were at its window
+    Pauses pauses;  ///< state at its window
   };
   std::vector<Cadence> cadences_;  ///< [processor]
-  std::vector<Frame> prompt_;      ///< of the window that is published, for recorder and dashboards
-  std::vector<LateFrame> due_;     ///< late ones for which the windows computed last are due
-  std::vector<LateFrame> late_;    ///< begun, not yet published
+  std::vector<Frame> prompt_;      ///< frames of the published window, for recorder and dashboards
+  std::vector<LateFrame> due_;     ///< slow-cadence frames due for the windows computed last
+  std::vector<LateFrame> late_;    ///< slow-cadence frames begun, not yet published
 
   bool is_streaming_ = false;
   StreamStart stream_;
-  std::uint64_t origin_element_ = 0;  ///< of the stream's first whole sample
+  std::uint64_t origin_element_ = 0;  ///< element of the stream's first whole sample
   std::uint64_t origin_ = 0;          ///< its position, samples
   std::uint64_t next_ = 0;            ///< first sample of the next window
-  std::uint64_t lost_recorded_ = 0;   ///< of the ring's lost elements: those in the account of recordings
-  std::uint64_t taken_ = 0;           ///< end of what was taken from the ring, samples
-  std::uint64_t imaged_end_ = 0;      ///< of the newest window that was imaged, samples; the origin before the first
+  std::uint64_t lost_recorded_ = 0;   ///< part of the ring's lost elements that recordings account for
+  std::uint64_t taken_ = 0;           ///< end of the samples taken from the ring
+  std::uint64_t imaged_end_ = 0;      ///< end of the newest imaged window, samples; the origin before the first
   std::uint64_t sequence_ = 0;
   std::uint64_t shed_ = 0;          ///< hops without a frame since the last one
-  std::uint64_t absent_ = 0;        ///< of these, because bits were missing
-  std::int64_t imaged_ns_ = 0;      ///< when the last bit of the newest frame's window came; 0: no frame yet
+  std::uint64_t absent_ = 0;        ///< part of shed_, due to missing bits
+  std::int64_t imaged_ns_ = 0;      ///< receipt time of the last bit of the newest frame's window; 0: no frame yet
   bool is_back_ = false;            ///< a stream has begun since the newest frame
-  std::int64_t tai_offset_ns_ = 0;  ///< from CLOCK_MONOTONIC, as it was before the frame
+  std::int64_t tai_offset_ns_ = 0;  ///< CLOCK_TAI minus CLOCK_MONOTONIC, before the frame
   bool is_whole_ = true;            ///< the first window of those computed last has all its bits
   MissingBits missing_;             ///< positions in elements
-  std::vector<Chunk> chunks_;       ///< one a window of a batch
+  std::vector<Chunk> chunks_;       ///< one per window of a batch
   Chunk between_;
   std::vector<MissingRun> recorded_runs_;
-  std::vector<std::uint32_t> words_;        ///< of samples, or of what lies between windows
-  std::deque<std::vector<float>> samples_;  ///< [piece], as they must stay until the windows are computed
+  std::vector<std::uint32_t> words_;        ///< words of samples, or between windows
+  std::deque<std::vector<float>> samples_;  ///< [piece], kept until the windows are computed
   std::size_t pieces_ = 0;
 };
 

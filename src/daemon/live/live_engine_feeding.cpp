@@ -5,29 +5,29 @@
 #include "core/system/clocks.hpp"
 #include "daemon/live/live_engine.hpp"
 
-/// From the ring to the engine: how the engine's thread waits for a window, and feeds what has come of it.
+/// Input of the engine from the ring: waiting for a window, and feeding its parts.
 namespace nearfield::daemon {
 namespace {
 
-/// Of daemon.realtime.poll_us: auto.
+/// Value of daemon.realtime.poll_us: auto.
 constexpr double kAutoPollUs = 250.0;
 constexpr int kFewestToPollByDefault = 4;
-/// On one the source's thread would wait for the one that polls.
+/// On one processor the source's thread would wait for the polling one.
 constexpr int kFewestToPoll = 2;
-/// In about so many its bits are fed while it is polled for.
+/// Number of parts in which a hop is fed while it is polled for.
 constexpr std::uint64_t kPartsOfHop = 4;
 
 }  // namespace
 
-/// How long before its last bits are expected, and how long after, the next window is polled for.
+/// Time before and after the expected arrival of the next window's last bits during which it is polled for.
 std::int64_t LiveEngine::poll_ns() const {
   const bool by_default = epoch_->engine->is_on_gpu() && processors_ >= kFewestToPollByDefault;
   return processors_ < kFewestToPoll ? 0 : std::llround(1e3 * poll_us_.value_or(by_default ? kAutoPollUs : 0.0));
 }
 
-/// A window that follows on the last one is expected a hop after it. From shortly before that its last hop is polled
-/// for and fed part by part, so that little is left to copy when its end has come: a thread that sleeps until then
-/// wakes late, by 20 to 400 us (docs/decisions/0036).
+/// Waits for the next window, expected a hop after the last one if it follows it. From shortly before that time its
+/// last hop is polled for and fed part by part, so that little is left to copy at its end: a thread that sleeps until
+/// then wakes 20 to 400 us late (docs/decisions/0036).
 WaitResult LiveEngine::wait_for_window(std::int64_t deadline_ns) {
   const std::uint64_t end = window_end(next_);
   const bool follows = imaged_end_ > origin_ && imaged_end_ + hop_samples_ == end && hop_samples_ <= window_samples_;
@@ -73,7 +73,7 @@ void LiveEngine::feed_ahead(std::uint64_t end) {
   }
 }
 
-/// As many windows as can be computed together without waiting.
+/// Number of windows that can be computed together without waiting.
 std::size_t LiveEngine::windows_there() const {
   std::size_t windows = 1;
   const std::int64_t now_ns = 0;
@@ -106,7 +106,7 @@ void LiveEngine::take(std::uint64_t first_sample, std::span<std::uint32_t> words
   }
 }
 
-/// From the ring to the engine, piece by piece.
+/// Feeds samples from the ring to the engine, piece by piece.
 void LiveEngine::feed(std::uint64_t first, std::uint64_t end, Chunk& chunk, const Pauses& pauses) {
   const std::uint64_t words = input_.words_per_sample();
   while (first < end) {
@@ -141,7 +141,7 @@ void LiveEngine::push(std::uint64_t first_sample, std::span<const std::uint32_t>
   std::vector<float>& samples = samples_[pieces_++];
   samples.resize(words.size());
   std::memcpy(samples.data(), words.data(), words.size_bytes());
-  if (input_.pascal_per_unit != 1.0) {  // in the arithmetic of TimeDataReader: the same samples, the same frames
+  if (input_.pascal_per_unit != 1.0) {  // same arithmetic as TimeDataReader: identical samples and frames
     for (float& value : samples) {
       value = static_cast<float>(static_cast<double>(value) * input_.pascal_per_unit);
     }

@@ -3,12 +3,12 @@
 #include "core/system/clocks.hpp"
 #include "daemon/live/live_engine.hpp"
 
-/// What the engine's thread passes to recordings: each bit-time of the stream once, as words or as a gap with its
+/// Data that the engine's thread passes to recordings: each bit-time of the stream once, as words or as a gap with its
 /// cause.
 namespace nearfield::daemon {
 namespace {
 
-/// Pieces in which bits between windows are taken.
+/// Length of the pieces in which bits between windows are taken.
 constexpr std::uint64_t kPieceSamples = 64;
 
 }  // namespace
@@ -45,7 +45,7 @@ void LiveEngine::record(const Chunk& chunk, const Pauses& pauses) {
                      pauses);
 }
 
-/// Elements of which no words are recorded.
+/// Records elements without words.
 void LiveEngine::record_gap(std::uint64_t first, std::uint64_t elements, GapCause cause, std::int64_t mono_ns) {
   publisher_->record({.first_bit_time = first,
                       .bit_times = elements,
@@ -58,8 +58,8 @@ void LiveEngine::record_gap(std::uint64_t first, std::uint64_t elements, GapCaus
                      Pauses());
 }
 
-/// Of elements that the ring overwrote, those that it had received are overrun, in the file the first ones, also where
-/// a gap took their place; the others never came.
+/// Splits elements that the ring overwrote: those that it had received are overrun, recorded first, even if a gap took
+/// their place; the others were never received.
 void LiveEngine::record_overwritten(std::uint64_t first, std::uint64_t elements) {
   const std::uint64_t received = std::min(elements, ring_->lost() - lost_recorded_);
   lost_recorded_ += received;
@@ -72,8 +72,8 @@ void LiveEngine::record_overwritten(std::uint64_t first, std::uint64_t elements)
   }
 }
 
-/// Records without words what the ring overwrote before it was taken, or a gap in what the source sent that is longer
-/// than a piece; false where neither begins here.
+/// Records a gap for elements that the ring overwrote before they were taken, or that the source did not send and that
+/// are longer than a piece; false if neither begins here.
 bool LiveEngine::record_absent(std::uint64_t end_sample) {
   const std::uint64_t first = element_of(taken_);
   const std::uint64_t lost = (ring_->overwritten_end(first) - first) / input_.elements_per_sample;
@@ -92,15 +92,15 @@ bool LiveEngine::record_absent(std::uint64_t end_sample) {
   return true;
 }
 
-/// What lies between the last window and the next one's first word, such as hops that were shed, matters to recordings
-/// alone.
+/// Takes the bits between the last window and the next one's first word, such as shed hops, which matter only to
+/// recordings.
 void LiveEngine::take_between(std::uint64_t end_sample, const Pauses& pauses) {
   if (!publisher_->records_bits() || taken_ >= end_sample) {
     return;
   }
   if (pauses.recordings) {
     record_gap(element_of(taken_), element_of(end_sample) - element_of(taken_), GapCause::kPaused, monotonic_ns());
-    lost_recorded_ = ring_->lost();  // what was lost meanwhile is in the pause
+    lost_recorded_ = ring_->lost();  // losses so far are part of the pause
     return;
   }
   const std::uint64_t words = input_.words_per_sample();

@@ -16,7 +16,7 @@
 namespace nearfield::daemon {
 namespace {
 
-/// A ring that holds less than this many windows of reordering makes no sense.
+/// Least size of a ring, in windows of reordering.
 constexpr std::uint64_t kRingOverReorder = 4;
 
 std::string name_of_input(const DaemonSettings::Source& source) {
@@ -33,7 +33,7 @@ std::string name_of_input(const DaemonSettings::Source& source) {
   return source.scene;
 }
 
-/// Rate and unit of samples, and where a file says so their microphones. A file's values are pascal when they come.
+/// Sets rate and unit of samples, and the microphones if a file states them. A file's values arrive in pascal.
 void describe_samples(const Settings& settings, LiveInput& input) {
   if (takes_live_samples(settings.daemon->source)) {
     const LiveInputFacts facts = live_input_facts(settings);
@@ -60,7 +60,7 @@ SourceSettings source_settings(const Settings& settings) {
     return static_cast<std::uint64_t>(samples) * static_cast<std::uint64_t>(settings.front_end.decimation);
   };
   const std::uint64_t window = bit_times(longest_window_samples(settings) + settings.front_end.hop_samples);
-  // A window must fit beside what may still come late.
+  // Leaves room for a window besides what may still be reordered.
   out.least_ring_elements =
       kRingOverReorder * (ring_settings(out).reorder_elements + window / out.bit_times_per_element);
   if (is_bare(source)) {
@@ -116,7 +116,7 @@ EnginePlan live_plan(const Settings& settings, const LiveInput& input) {
   } else {
     validate(plan.settings, plan.sample_rate_hz);
   }
-  plan.settings.front_end.bands_hz.clear();  // replay's alone
+  plan.settings.front_end.bands_hz.clear();  // only for replay
   return plan;
 }
 

@@ -5,14 +5,14 @@
 
 namespace nearfield::daemon {
 
-/// Decides what is dropped while the engine is behind: dashboards first, then hops, and recordings last, as their bits
-/// cannot be recorded again. Where pause_recordings_ms is at most shed_hops_ms, recordings are dropped before hops.
+/// Decides what is dropped while the engine is behind: dashboards first, then hops, and recordings last, since their
+/// bits cannot be recorded again. If pause_recordings_ms is at most shed_hops_ms, recordings are dropped before hops.
 ///
-/// What counts is a frame's lateness: the age of its last bit when it was published. A pause lasts until the lateness
+/// The criterion is a frame's lateness: the age of its last bit when it was published. A pause lasts until the lateness
 /// has been below its limit for kReliefNs. Hops are shed from the moment that the lateness exceeds shed_hops_ms, or has
 /// exceeded pause_dashboards_ms for kReliefNs without a break: whenever more than pause_dashboards_ms of hops wait, all
-/// but the newest go. That ends once nothing had to be shed for kReliefNs. Whatever the overload was, all is thus back
-/// to normal within 2 x kReliefNs = 80 ms of relief.
+/// but the newest are dropped. That ends once nothing had to be shed for kReliefNs. After any overload, operation is
+/// thus normal again within 2 x kReliefNs = 80 ms of relief.
 class Overload {
  public:
   static constexpr std::int64_t kReliefNs = 40'000'000;
@@ -27,7 +27,7 @@ class Overload {
 
   [[nodiscard]] bool pauses_dashboards(std::int64_t now_ns) const { return now_ns < dashboards_until_ns_; }
   [[nodiscard]] bool pauses_recordings(std::int64_t now_ns) const { return now_ns < recordings_until_ns_; }
-  /// Whether the next frame is to be the newest of those that wait, as `waiting_ns` of hops do.
+  /// True if the next frame must be the newest of the waiting ones, which span `waiting_ns`.
   [[nodiscard]] bool sheds(std::int64_t waiting_ns, std::int64_t now_ns) const {
     return is_shedding(now_ns) && waiting_ns > dashboards_ns_;
   }

@@ -21,7 +21,7 @@ void Publisher::mask(const MaskChange& change) {
 }
 
 void Publisher::begin(const Engine& engine, std::uint64_t epoch) {
-  // Controllers last: a recorder may refuse the epoch, and then their ring must not have ended.
+  // Controllers last: a recorder may refuse the epoch, and their ring must not have ended then.
   std::for_each(outputs_.rbegin(), outputs_.rend(), [&](Output* output) {
     for (std::size_t p = 0; output != nullptr && p < engine.processors(); ++p) {
       output->begin(engine.header(p), {.processor = p, .epoch = epoch});

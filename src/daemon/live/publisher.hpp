@@ -17,10 +17,11 @@ struct Pauses {
   bool recordings = false;
 };
 
-/// Passes frames to the outputs, by their priority. Owns none of them; all calls but counts() on the engine's thread.
+/// Passes frames to the outputs, in the order of their priority. Owns none of them; all calls except counts() on the
+/// engine's thread.
 class Publisher {
  public:
-  /// The first is served first.
+  /// Service order of outputs, first to last.
   enum class Priority : std::size_t { kController, kRecorder, kDashboard };
   struct Counts {
     std::uint64_t paused_dashboard_frames = 0;
@@ -30,14 +31,15 @@ class Publisher {
   Publisher() = default;
   /// Replaces the output of this priority; null: none.
   void set(Priority priority, Output* output);
-  /// Where the source's bits go; null: nowhere.
+  /// Sets the receiver of the source's bits; null: none.
   void set_bits(BitsTap* bits) { bits_ = bits; }
 
-  /// Of all the engine's processors. Throws what an output throws; those of lower priority have the new epoch then.
+  /// Begins an epoch for all the engine's processors. Throws what an output throws; those of lower priority then have
+  /// the new epoch.
   void begin(const Engine& engine, std::uint64_t epoch);
-  /// Of what is masked from the next frames on; an output that is set later receives it, too.
+  /// Passes on the mask of the next frames; an output that is set later receives it, too.
   void mask(const MaskChange& change);
-  /// Controllers have the frame when this returns.
+  /// Returns when controllers have the frame.
   void publish_to_controllers(const Frame& frame);
   void publish_to_others(const Frame& frame, const Pauses& pauses);
   /// During a pause the recorder receives the piece as a gap that the daemon caused.

@@ -9,11 +9,11 @@ namespace {
 
 constexpr std::int64_t kLongestSegmentNs = 12'000'000'000;
 constexpr std::size_t kSegments = 4;
-/// A pause that ends a measurement: the sender stood still.
+/// Pause after which a measurement restarts: the sender stood still.
 constexpr std::int64_t kPauseNs = 1'000'000'000;
-/// Slopes of a sender that keeps time agree to some ms of delay over a segment.
+/// Slopes of a sender that keeps time agree within some ms of delay per segment.
 constexpr double kSteady = 0.003;
-/// Beyond this the stream is not played in real time, such as a file that is copied into a pipe.
+/// Beyond this ratio the stream is not in real time, such as a file that is copied into a pipe.
 constexpr double kMostRatio = 40.0;
 
 }  // namespace

@@ -8,14 +8,14 @@
 namespace nearfield::daemon {
 
 /// Events of the stream for the log: the engine's thread adds them without a lock, and one other thread takes them.
-/// Hops are summed from one take() to the next; of streams that begin in between, the last one counts.
+/// Hops are summed from one take() to the next; if several streams begin in between, the last one counts.
 class StreamNews {
  public:
   struct News {
     std::optional<StreamStart> start;
     std::uint64_t absent_hops = 0;
     std::uint64_t shed_hops = 0;
-    std::uint64_t sequence = 0;  ///< of the newest frame before which hops have none
+    std::uint64_t sequence = 0;  ///< sequence of the newest frame that follows hops without a frame
   };
 
   void add(const FrameReport& report) noexcept {

@@ -7,12 +7,12 @@
 namespace nearfield::daemon {
 namespace {
 
-/// Few enough to take some us of a frame; the next piece shows other channels.
+/// Few enough to take only some us of a frame; the next piece samples other channels.
 constexpr std::size_t kOfPiece = 256;
-/// Outside of these no pressure lies, and no full scale either.
+/// Pressures and full-scale values lie between these.
 constexpr float kSmallest = 1e-18F;
 constexpr float kLargest = 1e12F;
-/// Below so many steps float32 has at least 8 values from one multiple to the next.
+/// Below so many steps, float32 has at least 8 values between multiples.
 constexpr float kTelling = 0x1p20F;
 
 using Numbers = std::array<std::uint64_t, sizeof(ValueCounts::Counts) / sizeof(std::uint64_t)>;

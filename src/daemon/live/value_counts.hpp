@@ -16,27 +16,27 @@ class ValueCounts {
     std::uint64_t values = 0;
     std::uint64_t zero = 0;
     std::uint64_t non_finite = 0;
-    std::uint64_t tiny = 0;        ///< not 0, but no sound either: what integers and doubles look like as float32
-    std::uint64_t huge = 0;        ///< the same
+    std::uint64_t tiny = 0;        ///< not 0, but no sound either: typical of integers and doubles read as float32
+    std::uint64_t huge = 0;        ///< likewise
     std::uint64_t beyond_one = 0;  ///< magnitudes above 1
-    /// [step] values so small that a float32 between two multiples of the step was possible: multiples, and others.
+    /// [step] values small enough for float32 to have values between two multiples of the step: multiples, and others.
     std::array<std::uint64_t, kSteps.size()> multiples{};
     std::array<std::uint64_t, kSteps.size()> others{};
   };
 
-  /// One thread alone.
+  /// For one thread.
   void count(std::span<const std::uint32_t> words);
   [[nodiscard]] Counts counts() const;
 
  private:
   static constexpr std::size_t kNumbers = sizeof(Counts) / sizeof(std::uint64_t);
 
-  Counts counts_;                                              ///< of the thread that counts
-  std::array<std::atomic<std::uint64_t>, kNumbers> shared_{};  ///< the same, member by member
+  Counts counts_;                                              ///< used by the thread that counts
+  std::array<std::atomic<std::uint64_t>, kNumbers> shared_{};  ///< copy of counts_, member by member
   std::size_t turn_ = 0;
 };
 
-/// The counts of `now` without those of `before`.
+/// Counts of `now` minus those of `before`.
 [[nodiscard]] ValueCounts::Counts difference(const ValueCounts::Counts& now, const ValueCounts::Counts& before);
 
 }  // namespace nearfield::daemon

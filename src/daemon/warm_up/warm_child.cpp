@@ -24,10 +24,10 @@ namespace {
 
 using nlohmann::json;
 
-/// The stream goes first; what other programs leave of the processors is enough.
+/// Low priority: the stream takes precedence.
 constexpr int kNice = 5;
 
-/// Any processor, not those of the real-time threads alone; gone as soon as the thread that waits for it is.
+/// Permits any processor, not only those of the real-time threads; ends the child with the thread that waits for it.
 void make_modest() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   (void)setpriority(PRIO_PROCESS, 0, kNice);
@@ -39,7 +39,7 @@ void make_modest() {
   (void)sched_setaffinity(0, sizeof all, &all);
 }
 
-/// Takes standard output for messages alone: what libraries print there goes to stderr instead.
+/// Reserves standard output for messages: output of libraries goes to stderr instead.
 int take_output() {
   const int output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, kGoOnDescriptor + 1);
   dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -90,7 +90,7 @@ void warm(int output, const std::function<void()>& fault) {
   }
   const std::unique_ptr<Epoch> epoch = make_epoch(settings, request.input, 1);
   say(output, {{"warmed", true}});
-  _exit(0);  // what the epoch holds goes with the process
+  _exit(0);  // skips destructors; the process frees the epoch
 }
 
 json error_json(ExitCode code, const std::string& message) {

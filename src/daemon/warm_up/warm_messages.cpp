@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Plans use a capture's geometry and layout, nothing else of it.
+/// Geometry and layout of a capture, all that plans use of it.
 json capture_json(const CaptureInfo& capture) {
   return {{"geometry", nfr::json_of(capture.measurement.geometry)},
           {"standoff_m", capture.measurement.standoff_m},

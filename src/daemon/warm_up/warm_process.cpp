@@ -44,7 +44,7 @@ PipeEnds make_pipe() {
   return {.read_end = FileDescriptor(ends[0]), .write_end = FileDescriptor(ends[1])};
 }
 
-/// A file in memory, so that the daemon need not wait while the child reads.
+/// A file in memory, so that the daemon need not wait until the child reads.
 FileDescriptor file_of(const std::string& text) {
   FileDescriptor file(memfd_create("nearfieldd-warm", MFD_CLOEXEC));
   if (!file.valid() || write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
@@ -55,7 +55,7 @@ FileDescriptor file_of(const std::string& text) {
 }
 
 pid_t spawn(const FileDescriptor& request, const FileDescriptor& output, const FileDescriptor& go_on) {
-  // Copies above those that the child gets: a dup2 must not overwrite one that is still needed.
+  // Copies the descriptors above the child's numbers: a dup2 must not overwrite one that is still needed.
   const auto above = [](const FileDescriptor& descriptor) {
     return FileDescriptor(fcntl(descriptor.get(), F_DUPFD_CLOEXEC, kGoOnDescriptor + 1));
   };
@@ -87,7 +87,7 @@ pid_t spawn(const FileDescriptor& request, const FileDescriptor& output, const F
   return process;
 }
 
-/// As the kernel reports it, for a message.
+/// Describes the end of a process for a message.
 std::string text_of_end(int status) {
   if (WIFSIGNALED(status)) {
     return fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -127,7 +127,7 @@ void WarmProcess::warm(double limit_s) {
   limit_s_ = limit_s;
   deadline_ns_ = monotonic_ns() + std::llround(limit_s * kSecondNs);
   const char byte = 1;
-  (void)!write(go_on_.get(), &byte, 1);  // where the child has ended, the next message is its end
+  (void)!write(go_on_.get(), &byte, 1);  // if the child has ended, next_message() reports it
   (void)next_message();
   std::array<char, 1> nothing{};
   do {

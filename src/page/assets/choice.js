@@ -1,4 +1,4 @@
-// What is looked at: processor, product and the entries of its other axes.
+// The view: processor, product and the entries of its other axes.
 
 import { followSpectrum } from "./curves.js";
 import { element, fillSelect, setText } from "./page.js";
@@ -27,7 +27,7 @@ const curvesOf = (layout) => layout.products.filter((product) => {
   return axis !== null && sizeOf(axis) >= 8;
 });
 
-/** At first: the first processor with pictures. */
+/** Chooses the first processor with pictures initially. */
 export function choose() {
   for (const processor of view.processors) {
     const [product] = picturesOf(known.layouts.get(processor));
@@ -38,7 +38,7 @@ export function choose() {
 }
 
 /**
- * Looks at a product, at the selection that holds already where the axes are the same.
+ * Views a product, with the current selection of axes that are the same.
  * @param {string} processor
  * @param {string} product
  */
@@ -83,7 +83,7 @@ export function followSources() {
   else if (request?.processor !== processor || request?.product !== table.name) link.subscribe(kSources, { processor, product: table.name, most_hz: 20 });
 }
 
-/** What was shown is not what is asked for now. */
+/** Discards the pictures of the previous view. */
 function forgetPicture() {
   known.pending = null;
   known.newest = null;
@@ -92,7 +92,7 @@ function forgetPicture() {
 }
 
 /**
- * The ring is another one: its axes may be, too.
+ * Handles the layout of a replaced ring, whose axes may differ.
  * @param {Layout} layout
  */
 export function takeLayout(layout) {

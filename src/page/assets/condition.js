@@ -1,44 +1,44 @@
-// What the page says of the picture: live, old, lost, masked ... One function of what is known; no display here.
+// Condition of the picture: live, old, lost, masked ... A function of the known state, without display.
 
 import { kFlags } from "./picture.js";
 
 /**
  * @typedef {object} Known
- * @property {boolean} isOpen              the connection stands
+ * @property {boolean} isOpen              the connection is open
  * @property {boolean} isFrozen
- * @property {boolean} isReference         the reference is in view, not what comes
- * @property {any} ring                    of the processor in view, from the message `state`; null: not known
- * @property {string} ringError           why there is no ring at all
- * @property {any} status                  of the daemon; null: its control socket does not answer
+ * @property {boolean} isReference         the reference is in view, not the stream
+ * @property {any} ring                    ring of the processor in view, from the message `state`; null: unknown
+ * @property {string} ringError           reason for the lack of any ring
+ * @property {any} status                  daemon's status; null: its control socket does not answer
  * @property {string} statusError
- * @property {import("./picture.js").Head | null} head   of the picture in view
- * @property {number | null} age_ms        of the picture in view, now
+ * @property {import("./picture.js").Head | null} head   head of the picture in view
+ * @property {number | null} age_ms        current age of the picture in view
  * @property {number} latest_ms           the largest age of the pictures of the last seconds, when they were drawn
  * @property {number} late_ms              above it a picture is late
  * @property {number} old_ms               above it a picture is old, and grey
- * @property {number} flags                of the pictures of the last seconds
- * @property {number} missing              bit-times, likewise
- * @property {number} shed                 hops, likewise
- * @property {string} error                of the subscription
- * @property {string} recording            that is played instead of the daemon's stream; empty: the stream
- * @property {string} playerText           why a recording is not played; empty: it is, or there is none
+ * @property {number} flags                all flags of the pictures of the last seconds
+ * @property {number} missing              missing bit-times in the last seconds
+ * @property {number} shed                 shed hops in the last seconds
+ * @property {string} error                error of the subscription
+ * @property {string} recording            recording played instead of the daemon's stream; empty: the stream
+ * @property {string} playerText           reason that a recording is not played; empty: it is, or there is none
  *
  * @typedef {object} Condition
  * @property {"live" | "warned" | "stopped" | "frozen"} kind
  * @property {string} text                 without the age, which changes all the time
- * @property {string} age                  "3.1 ms old"; empty where it is not known
- * @property {string[]} notes              what else must be known of the picture
+ * @property {string} age                  "3.1 ms old"; empty if unknown
+ * @property {string[]} notes              further caveats about the picture
  * @property {boolean} isLive              the picture may be shown as live
  */
 
 /** A picture is live if its last bit came at most this long ago. */
 export const kLive_ms = 100;
 /**
- * How old a picture in colours is at most. A computer that is busy shows pictures later than kLive_ms all the time, and what is looked at by
- * people is then late, not lost: they see a hand before the array move in the picture up to about a second later, and take it for the same.
+ * Largest age of a picture in colours. A busy computer shows pictures later than kLive_ms all the time; for people such a picture is late, not
+ * lost: they see a hand before the array move in the picture up to about a second later, and take it for the same.
  */
 export const kColours_ms = 1000;
-/** Slower processors get one and a half of their intervals more. */
+/** Processors slower than this are allowed one and a half of their intervals more. */
 const kSlow_hz = 15;
 
 /**
@@ -51,7 +51,7 @@ export function limitsOf(rate_hz) {
 }
 
 /**
- * An age for people.
+ * An age as text.
  * @param {number} age_ms
  */
 export function ageText(age_ms) {
@@ -88,7 +88,7 @@ function maskedText(known) {
 }
 
 /**
- * What keeps pictures from coming; "" where nothing is known to.
+ * Obstacle that stops the pictures; "" if none is known.
  * @param {Known} known
  */
 function obstacle(known) {

@@ -83,7 +83,7 @@ export function connectControls() {
     look(view.processor, ui.product.value);
   });
   ui.mostHz.addEventListener("change", () => {
-    if (!view.isFrozen) look(view.processor, view.product);  // else when it goes on live
+    if (!view.isFrozen) look(view.processor, view.product);  // otherwise when it is live again
   });
   for (const control of [ui.mode, ui.form, ui.animate, ui.smooth, ui.side, ui.mirror, ui.photoShow, ui.photoOpacity, ui.showPeaks]) {
     control.addEventListener("change", () => {

@@ -23,11 +23,11 @@ export function followSpectrum() {
   }
 }
 
-/** Spectra a second of a processor that the page makes. */
+/** Spectra per second of a processor that the page makes. */
 const kSpectra_hz = 5;
 
 /**
- * The settings that have a spectrum at a point: of the processor that is chosen, or of a new one.
+ * Settings for a spectrum at a point: for the chosen processor, or a new one.
  * @param {string} points
  */
 function settingsOfSpectrum(points) {

@@ -1,18 +1,18 @@
 // The field on the canvas, by WebGL2: as a map and as a surface, from one texture of pairs (re, im).
 
 /**
- * How a field is shown.
+ * Display parameters of a field.
  * @typedef {object} Look
  * @property {number} mode       kModes
  * @property {boolean} isDb
  * @property {number} perDecade
  * @property {number} reference
- * @property {number} low        of the scale, in dB or in the unit
+ * @property {number} low        bottom of the scale, in dB or in the unit
  * @property {number} high
- * @property {number} phase      of the animation, radians
+ * @property {number} phase      phase of the animation, radians
  * @property {boolean} smooth    linear between pixels
  * @property {number} opacity    below 1 over a photograph
- * @property {boolean} fades     what is below the scale is transparent
+ * @property {boolean} fades     values below the scale are transparent
  */
 
 export const kModes = { magnitude: 0, phase: 1, real: 2, levelDifference: 3, phaseDifference: 4 };
@@ -170,7 +170,7 @@ export class Drawing {
     if (!gl) throw new Error("this browser has no WebGL2, which the picture needs");
     this.gl = gl;
     const info = gl.getExtension("WEBGL_debug_renderer_info");
-    /** The processor draws, not a GPU. */
+    /** True if the processor draws, not a GPU. */
     this.isSoftware = info !== null && /SwiftShader|llvmpipe|softpipe/i.test(String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)));
     this.restored = () => {};
     canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
@@ -216,7 +216,7 @@ export class Drawing {
   }
 
   /**
-   * The values to compare with, of the field's size.
+   * Sets the values to compare with, in the field's size.
    * @param {Float32Array} pairs
    */
   setKept(pairs) {
@@ -262,7 +262,7 @@ export class Drawing {
   }
 
   /**
-   * The field as a map.
+   * Draws the field as a map.
    * @param {Look} look
    * @param {import("./geometry.js").Matrix} toField   from pixels of the canvas to 0 .. 1 over the field
    */
@@ -280,11 +280,11 @@ export class Drawing {
   }
 
   /**
-   * The field as a surface.
+   * Draws the field as a surface.
    * @param {Look} look
    * @param {Float32Array} camera   4 x 4, columns first
-   * @param {number} width          of the field
-   * @param {number} height         of the field
+   * @param {number} width          width of the field
+   * @param {number} height         height of the field
    * @param {boolean} mirror
    */
   drawSurface(look, camera, width, height, mirror) {
@@ -303,7 +303,7 @@ export class Drawing {
   }
 
   /**
-   * Two triangles a cell; the number of indices.
+   * Makes two triangles per cell; returns the number of indices.
    * @param {number[]} points  at most 96 x 96
    */
   meshOf(points) {
@@ -326,7 +326,7 @@ export class Drawing {
   }
 
   /**
-   * A pixel that was just drawn, in the same task; x and y in pixels of the canvas from its top left corner.
+   * Reads a pixel that was just drawn, in the same task; x and y in pixels of the canvas from its top left corner.
    * @param {number} x
    * @param {number} y
    */

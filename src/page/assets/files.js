@@ -1,4 +1,4 @@
-// What is in view, as files.
+// Saves the view as files.
 
 import { element, save, stamp } from "./page.js";
 import { csvOf, figuresOf, jsonOf, selectionText, timeOf } from "./saving.js";
@@ -23,7 +23,7 @@ function captionLines() {
 /** @param {import("./picture.js").Picture} picture */
 const stemOf = (picture) => `nearfield-${stamp(timeOf(picture, ageOf(picture)))}`;
 
-/** @param {string} stem  of the file's name; empty: the time of what is shown */
+/** @param {string} stem  stem of the file's name; empty: the time of the picture */
 async function writePicture(stem) {
   const now = shown();
   if (!now) return null;
@@ -34,7 +34,7 @@ async function writePicture(stem) {
   return blob;
 }
 
-/** @returns {string} the stem of the file's name; empty where nothing has come yet */
+/** @returns {string} stem of the file's name; empty if no picture has arrived yet */
 function writeSeconds() {
   if (history.length === 0) return "";
   const index = view.isFrozen ? view.index : history.length - 1;
@@ -55,7 +55,7 @@ export function saveCsv() {
 }
 
 /**
- * The picture, and beside it the seconds before it, under one name: the estimate of the daemon's clock, and with it
- * a picture's time, moves by a millisecond now and then.
+ * Saves the picture, and the seconds before it, under one name: the estimate of the daemon's clock, and with it
+ * a picture's time, changes by a millisecond now and then.
  */
 export const saveSnapshot = () => writePicture(writeSeconds());

@@ -1,4 +1,4 @@
-// Plane geometry: where a field lies on the canvas. A matrix is nine numbers, rows first.
+// Plane geometry: placement of a field on the canvas. A matrix is nine numbers, rows first.
 
 /** @typedef {number[]} Matrix */
 
@@ -31,7 +31,7 @@ export function apply(m, x, y) {
 }
 
 /**
- * The projective transform that brings four points to four others; null where three of them lie in a line.
+ * The projective transform that maps four points to four others; null if three of them are collinear.
  * @param {[number, number][]} from
  * @param {[number, number][]} to
  * @returns {Matrix | null}
@@ -49,7 +49,7 @@ export function projective(from, to) {
 }
 
 /**
- * Gauss's elimination with pivots; null where the equations contradict or repeat each other.
+ * Gaussian elimination with pivots; null if the equations are contradictory or dependent.
  * @param {number[][]} rows
  */
 function solve(rows) {
@@ -84,7 +84,7 @@ function solve(rows) {
  */
 
 /**
- * From places of a field to the canvas, with the same scale across and down: across to the right, down to below, unless turned.
+ * Maps places of a field to the canvas, with the same scale across and down: across to the right, down to below, unless turned.
  * @param {[number, number]} across   the field's edges
  * @param {[number, number]} down
  * @param {Rectangle} area
@@ -105,7 +105,7 @@ export function placed(across, down, area, turn) {
 }
 
 /**
- * From places of a field to (0, 0) .. (1, 1) over its edges.
+ * Maps places of a field to (0, 0) .. (1, 1) over its edges.
  * @param {[number, number]} across
  * @param {[number, number]} down
  * @returns {Matrix}

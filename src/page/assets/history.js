@@ -28,7 +28,7 @@ export class History {
       this.pictures.splice(0, this.first);
       this.first = 0;
     } else if (this.first > 0) {
-      // What has been dropped must not stay in memory.
+      // Dropped pictures must not stay in memory.
       for (let i = this.first - 1; i >= 0 && this.pictures[i]; --i) delete this.pictures[i];
     }
   }
@@ -39,7 +39,7 @@ export class History {
     this.first += 1;
   }
 
-  /** Removes half of the older half, always the picture whose neighbours are nearest in time: the minute stays, and has no large gap. */
+  /** Removes half of the older half, always the picture whose neighbours are nearest in time: the minute remains, without a large gap. */
   #thin() {
     const kept = this.pictures.slice(this.first);
     let end = kept.length >> 1;

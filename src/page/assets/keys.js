@@ -1,11 +1,11 @@
-// Keys: each does what a control does as well. They are listed by "?".
+// Keys: each has a control with the same effect. "?" lists them.
 
 import { element, fillTable } from "./page.js";
 
 /**
- * @param {Record<string, [string, () => void]>} keys       key: what it does, in words and as an action
+ * @param {Record<string, [string, () => void]>} keys       effect of each key, in words and as an action
  * @param {{arrow: (x: number, y: number) => void, escape: () => void}} others
- * @param {HTMLElement} stage   arrow keys hold while it has the focus
+ * @param {HTMLElement} stage   arrow keys work while it has the focus
  */
 export function keyboard(keys, others, stage) {
   const help = element("help", HTMLDialogElement);
@@ -32,7 +32,7 @@ export function keyboard(keys, others, stage) {
       event.preventDefault();
       return others.arrow(...arrow);
     }
-    if (event.key === " " && target.matches("button, input, summary")) return;  // these take it themselves
+    if (event.key === " " && target.matches("button, input, summary")) return;  // they handle it themselves
     const action = event.key === "?" ? () => help.showModal() : keys[event.key]?.[1];
     if (!action) return;
     event.preventDefault();

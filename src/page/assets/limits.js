@@ -1,4 +1,4 @@
-// The panel of limits: what happened to them, and a limit at the cursor.
+// The panel of limits: their events, and a limit at the cursor.
 
 import { element, fillTable, setText } from "./page.js";
 import { axisOf, sizeOf } from "./picture.js";
@@ -8,7 +8,7 @@ import { levelRule, number, unitText } from "./units.js";
  * @typedef {import("./picture.js").Layout} Layout
  * @typedef {import("./picture.js").Product} Product
  *
- * An event as docs/control.md has it.
+ * An event as described in docs/control.md.
  * @typedef {object} Event
  * @property {string} name
  * @property {"begin" | "end"} event
@@ -18,7 +18,7 @@ import { levelRule, number, unitText } from "./units.js";
  * @property {string} unit
  * @property {Record<string, any>} position
  *
- * What a limit at the cursor is made of.
+ * Parts of a limit at the cursor.
  * @typedef {object} Place
  * @property {{x: number, y: number} | undefined} cursor
  * @property {Layout | undefined} layout
@@ -27,17 +27,17 @@ import { levelRule, number, unitText } from "./units.js";
  */
 
 const kMostEvents = 50;
-/** CLOCK_TAI is ahead of UTC by so much since 2017. */
+/** Lead of CLOCK_TAI over UTC since 2017. */
 const kTaiAhead_s = 37;
 
-/** Units whose limits are levels, as they are on the page; all others are limited in their unit. */
+/** Units whose limits are levels, like on the page; others are limited in their unit. */
 const kLevels = ["Pa", "Pa^2", "m/s", "(m/s)^2", "m^2", "W/m^2"];
 
 /** @param {Product | null} product */
 const isLevel = (product) => product !== null && (kLevels.includes(product.unit) || (product.unit === "m" && levelRule(product) !== null));
 
 /**
- * The entry of an axis that is chosen, of a band its middle; null where there is no such choice.
+ * The chosen entry of an axis, or the middle of a band; null if there is no such choice.
  * @param {Place} place
  * @param {string[]} names
  */
@@ -53,7 +53,7 @@ function chosenOf({ layout, select }, names) {
 }
 
 /**
- * The settings of a limit at the cursor. Throws where there is nothing that it could be at.
+ * Settings for a limit at the cursor. Throws if there is no place or product for it.
  * @param {string} name
  * @param {Place} place
  * @param {number} above   in decibels, or in the product's unit
@@ -93,7 +93,7 @@ export function limitsPanel(link, placeOf) {
   const answer = element("limit-answer", HTMLElement);
   const field = (/** @type {string} */ name) => element(`limit-${name}`, HTMLInputElement);
   let shown = "";
-  /** @param {string} state  of the limits: events are asked for when it changes */
+  /** @param {string} state  state of the limits: events are requested when it changes */
   const listEvents = async (state) => {
     shown = state;
     try {

@@ -52,7 +52,7 @@ export class Lines {
   }
 
   /**
-   * Levels at the cursors over the pictures that are kept. Returns how many pictures there are.
+   * Shows levels at the cursors over the kept pictures. Returns the number of pictures.
    * @param {import("./history.js").History} history
    * @param {import("./picture.js").Picture} present
    * @param {{x: number, y: number}[]} cursors
@@ -83,7 +83,7 @@ export class Lines {
   }
 
   /**
-   * An array whose last axis is the abscissa; the others together are the curves.
+   * Shows an array whose last axis is the abscissa; the others together are the curves.
    * @param {import("./picture.js").Picture} picture
    */
   showSpectrum(picture) {

@@ -20,7 +20,7 @@ import { decode } from "./picture.js";
 
 const kClockEvery_ms = 2000;
 const kClockTrips = 8;
-const kClockStep_ms = 1;  // of the browser's own clock, which may be coarse
+const kClockStep_ms = 1;  // resolution of the browser's own clock, which may be coarse
 const kFirstRetry_ms = 250;
 const kLastRetry_ms = 4000;
 
@@ -31,7 +31,7 @@ export class Link {
     this.isOpen = false;
     /** The number of the recording that this page shows instead of the daemon; null: it shows the daemon. */
     this.player = /^\d+$/.exec(new URLSearchParams(location.search).get("player") ?? "")?.[0] ?? null;
-    /** Bytes of pictures, for the figures. */
+    /** Totals of received pictures, for the figures. */
     this.received = { pictures: 0, bytes: 0 };
     /** @type {Map<number, import("./picture.js").Layout>} */
     this.layouts = new Map();
@@ -114,8 +114,8 @@ export class Link {
   }
 
   /**
-   * What was refused because the processor did not run, or was asked of an earlier connection.
-   * @param {string[]} processors   that run now
+   * Repeats requests that were refused because the processor did not run, or made on an earlier connection.
+   * @param {string[]} processors   running now
    */
   subscribeAgain(processors) {
     for (const [id, request] of this.requests) {
@@ -140,7 +140,7 @@ export class Link {
   }
 
   /**
-   * One credit, unless the subscription still has one.
+   * Grants one credit, unless the subscription still has one.
    * @param {number} id
    */
   next(id) {
@@ -158,13 +158,13 @@ export class Link {
     const now_ms = performance.now();
     const trip_ms = now_ms - message.page_ms;
     const offset_ms = Number(BigInt(message.mono_ns)) / 1e6 - (now_ms + message.page_ms) / 2;
-    // The true offset lies within half a trip of each answer. One that the new answer contradicts is of before a clock was set, or stood.
+    // The true offset lies within half a trip of each answer. An answer that the new one contradicts is from before a clock was set or stopped.
     this.trips = this.trips.filter((old) => Math.abs(old.offset_ms - offset_ms) <= (old.trip_ms + trip_ms) / 2 + kClockStep_ms);
     this.trips.push({ trip_ms, offset_ms });
     if (this.trips.length > kClockTrips) this.trips.shift();
   }
 
-  /** The server's monotonic clock, ms; null before it was asked. */
+  /** The server's monotonic clock, ms; null before its first answer. */
   serverNow_ms() {
     if (this.trips.length === 0) return null;
     const best = this.trips.reduce((a, b) => (b.trip_ms < a.trip_ms ? b : a));

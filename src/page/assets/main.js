@@ -1,4 +1,4 @@
-// The live page of nearfieldd: where its parts begin. docs/page.md describes it for its users.
+// The live page of nearfieldd: entry point. docs/page.md describes it for its users.
 
 import { kLive_ms } from "./condition.js";
 import { connectControls, connectKeys, showAnimation } from "./controls.js";
@@ -25,7 +25,7 @@ document.addEventListener("visibilitychange", () => { link.askClock(); markDirty
 matchMedia("(prefers-color-scheme: light)").addEventListener("change", markDirty);
 requestAnimationFrame(onFrame);
 
-/** What the tests read, and scripts in the browser's console may: no part of it is needed by the page. */
+/** Values for tests, and for scripts in the browser's console: the page itself does not need them. */
 Object.assign(globalThis, {
   nearfield: {
     view, known, link, history, lines, draws, stage, drawing, shown, turn,

@@ -1,7 +1,7 @@
 // Small helpers for the elements of the page.
 
 /**
- * The element of this id, which must be there and of this class.
+ * The element of this id, which must exist and be of this class.
  * @template {HTMLElement} T
  * @param {string} id
  * @param {new () => T} type
@@ -14,7 +14,7 @@ export function element(id, type) {
 }
 
 /**
- * Sets a text only where it differs, so that a live region is not read again.
+ * Sets a text only if it differs, so that a live region is not read aloud again.
  * @param {HTMLElement} target
  * @param {string} text
  */
@@ -73,7 +73,7 @@ function fillCell(line, index, cell, scope) {
 }
 
 /**
- * Fills a list of choices and keeps the one that was chosen.
+ * Fills a list of choices and keeps the chosen one.
  * @param {HTMLSelectElement} select
  * @param {{value: string, text: string}[]} choices
  * @param {string} chosen
@@ -88,7 +88,7 @@ export function fillSelect(select, choices, chosen) {
 }
 
 /**
- * Hands a file to the user.
+ * Saves a file on the user's computer.
  * @param {string} name
  * @param {Blob} blob
  */

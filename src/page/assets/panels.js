@@ -22,7 +22,7 @@ function countsText(counts) {
 }
 
 /**
- * Any value for people, whatever it is.
+ * Any value as readable text.
  * @param {any} value
  * @returns {string}
  */
@@ -83,7 +83,7 @@ function restText(limit) {
 }
 
 /**
- * Rows and columns of the array, out of the configuration's YAML.
+ * Rows and columns of the array, from the configuration's YAML.
  * @param {string} yaml
  * @returns {{rows: number, columns: number} | null}
  */
@@ -95,7 +95,7 @@ export function gridOfConfig(yaml) {
 }
 
 /**
- * The array's distance from the plane z = 0, m, out of the configuration's YAML; NaN where it is not in it.
+ * The array's distance from the plane z = 0, m, from the configuration's YAML; NaN if absent.
  * @param {string} yaml
  */
 export function standoffOfConfig(yaml) {
@@ -104,7 +104,7 @@ export function standoffOfConfig(yaml) {
 }
 
 /**
- * The places of the microphones, 0 .. 1: of an axis of theirs, else of the rows and columns.
+ * The places of the microphones, 0 .. 1: from their axis, otherwise from rows and columns.
  * @param {import("./picture.js").Layout[]} layouts
  * @param {{rows: number, columns: number} | null} grid
  * @returns {{x: number, y: number}[]}
@@ -134,7 +134,7 @@ function placesOf(layouts, grid) {
 }
 
 /**
- * What is marked on the map of the microphones.
+ * Marks on the map of the microphones.
  * @typedef {"healthy" | "configured" | "masked" | "bad"} Sort
  * @typedef {{channel: number, row: number, column: number, cause: string}} Entry
  */
@@ -146,7 +146,7 @@ const kSorts = {
 
 /**
  * The microphones that are not simply in use: masked ones, and those that the monitor has found and does not mask.
- * @param {any} microphones   of the daemon's status
+ * @param {any} microphones   from the daemon's status
  * @returns {Map<number, {sort: Sort, entry: Entry}>}  by channels
  */
 function marksOfMicrophones(microphones) {
@@ -207,7 +207,7 @@ function contextOf(canvas, width, height) {
   return context;
 }
 
-/** @param {Record<Sort, number>} counts  of what is on the map */
+/** @param {Record<Sort, number>} counts  number of each mark on the map */
 function showLegend(counts) {
   const kSide = 16;
   const list = element("microphones-legend", HTMLElement);
@@ -215,7 +215,7 @@ function showLegend(counts) {
     const entry = document.createElement("li");
     const mark = document.createElement("canvas");
     entry.append(mark, `${kSorts[sort]}: ${counts[sort]}`);
-    list.append(entry);  // colours are those of the page
+    list.append(entry);  // to read the page's colours
     drawMicrophone(contextOf(mark, kSide, kSide), sort, kSide / 2, kSide / 2, 5);
     return entry;
   }));

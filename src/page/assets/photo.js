@@ -44,7 +44,7 @@ export class Photo {
     /** @type {import("./geometry.js").Matrix | null} */
     this.matrix = null;
     /**
-     * The clicks of an alignment so far, in 0 .. 1 over the photograph; null where none goes on.
+     * The clicks of the current alignment so far, in 0 .. 1 over the photograph; null if there is none.
      * @type {[number, number][] | null}
      */
     this.clicks = null;
@@ -84,9 +84,9 @@ export class Photo {
   }
 
   /**
-   * One more click of an alignment; true when it is complete. Throws where three of the places lie in a line.
+   * Adds a click to an alignment; true when it is complete. Throws if three of the places are collinear.
    * @param {[number, number]} place    in 0 .. 1 over the photograph
-   * @param {[number, number][]} places  of the field
+   * @param {[number, number][]} places  places of the field
    */
   click(place, places) {
     if (!this.clicks) return false;

@@ -1,4 +1,4 @@
-// One picture of the stream: the binary message of the server, taken apart, and what its layout says of it.
+// One picture of the stream: the binary message of the server, decoded, with its layout.
 
 /**
  * @typedef {object} Axis
@@ -52,11 +52,11 @@
  * @property {Layout} layout
  * @property {Product} product
  * @property {Head} head
- * @property {Grid | null} grid          of a product over two axes of space
- * @property {Float32Array} values       of a grid: pairs (re, im), rows from the top; else the values as they came
- * @property {Record<string, any[]>} table  of a table: its columns
+ * @property {Grid | null} grid          grid of a product over two axes of space
+ * @property {Float32Array} values       with a grid: pairs (re, im), rows from the top; else the values as received
+ * @property {Record<string, any[]>} table  columns of a table
  * @property {Map<string, ArrayLike<any>>} figures
- * @property {number} bytes              that it keeps in memory
+ * @property {number} bytes              memory that it occupies
  * @property {number} received_ms
  */
 
@@ -76,7 +76,7 @@ const kBytes = { complex64: 8, float32: 4, float64: 8, uint32: 4, uint64: 8 };
 const padded = (bytes) => (bytes + 7) & ~7;
 
 /**
- * The pair of axes of space of an array; null where it has none.
+ * The pair of axes of space of an array; null if it has none.
  * @param {Product} product
  * @returns {[string, string] | null}
  */
@@ -100,7 +100,7 @@ export const sizeOf = (axis) => axis.values.length / axis.components;
  * @param {string} type
  * @param {ArrayBuffer} buffer
  * @param {number} offset
- * @param {number} count   of values
+ * @param {number} count   number of values
  * @returns {ArrayLike<any>}
  */
 function valuesAt(type, buffer, offset, count) {
@@ -161,7 +161,7 @@ function tableOf(product, buffer, at, rows) {
 }
 
 /**
- * Takes a message apart. The values of a complex picture are a view into the message, which is thus kept as long as the picture; values of
+ * Decodes a message. The values of a complex picture are a view into the message, which is thus kept as long as the picture; values of
  * another form, and figures, are copies.
  * @param {ArrayBuffer} buffer
  * @param {Map<number, Layout>} layouts   by the ids of subscriptions
@@ -238,7 +238,7 @@ const areAxesAlike = (a, b) => a.name === b.name && a.unit === b.unit && a.value
   a.values.every((value, i) => value === b.values[i]);
 
 /**
- * What keeps a product from being compared with a picture, value by value; empty where nothing does.
+ * Reason why a product cannot be compared with a picture, value by value; empty if it can.
  * @param {Picture} kept
  * @param {Layout} layout
  * @param {Product} product
@@ -270,7 +270,7 @@ export function edgesOf(axis) {
 }
 
 /**
- * What stands for an entry in a list of choices.
+ * Text of an entry in a list of choices.
  * @param {Axis} axis
  * @param {number} index
  */

@@ -1,15 +1,15 @@
-// The panel of recordings: start and stop, what begins one, the list, and recordings that are opened like a live array.
+// The panel of recordings: start and stop, triggers, the list, and recordings that are opened like a live array.
 
 import { element, fillTable, setText } from "./page.js";
 import { clearFields, settingsOf, showFields } from "./settings.js";
 import { levelOf, levelRule, number, unitText } from "./units.js";
 
-/** CLOCK_TAI is ahead of UTC by so much since 2017. */
+/** Lead of CLOCK_TAI over UTC since 2017. */
 const kTaiAhead_s = 37;
 const kOpenSeconds = 10;
 
 /**
- * A recording of the list, as docs/control.md has it.
+ * A recording of the list, as described in docs/control.md.
  * @typedef {object} Listed
  * @property {string} name
  * @property {number | null} began
@@ -19,7 +19,7 @@ const kOpenSeconds = 10;
  * @property {string} began_by
  * @property {string} state
  *
- * A recording that is opened, of the message `state`.
+ * An opened recording, from the message `state`.
  * @typedef {object} Player
  * @property {number} number
  * @property {string} recording
@@ -94,7 +94,7 @@ export function recording(link) {
 }
 
 /**
- * What begins a recording: the settings daemon.recording.trigger, level and the times beside it.
+ * Triggers of recordings: the settings daemon.recording.trigger, level and their times.
  * @param {import("./link.js").Link} link
  */
 function triggers(link) {
@@ -145,7 +145,7 @@ function triggers(link) {
       setText(answer, refusal(error));
     }
   });
-  /** @param {any} state  of the status @param {boolean} isWritable */
+  /** @param {any} state  state in the status @param {boolean} isWritable */
   const show = (state, isWritable) => {
     for (const field of fields) field.disabled = !isWritable || !state;
     set.disabled = !isWritable || !state;
@@ -184,7 +184,7 @@ async function listRecordings(link, answer, open) {
 }
 
 /**
- * Recordings that a daemon of their own plays.
+ * Recordings, each played by its own daemon.
  * @param {import("./link.js").Link} link
  */
 function opening(link) {

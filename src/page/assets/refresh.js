@@ -25,7 +25,7 @@ let settings = null;
 /** @type {ReturnType<typeof limitsPanel> | null} */
 let limits = null;
 
-/** From now on. */
+/** Begins to refresh the panels. */
 export function beginPanels() {
   recorder = recording(link);
   settings = settingsPanel(link);

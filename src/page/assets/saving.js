@@ -1,4 +1,4 @@
-// Files that the page hands to the user: the picture, its values, and the seconds before it.
+// Files for the user: the picture, its values, and the seconds before it.
 
 import { entryText, axisOf } from "./picture.js";
 import { readingOf } from "./values.js";
@@ -9,7 +9,7 @@ import { levelRule, number, unitText } from "./units.js";
  */
 
 /**
- * What is fixed of a picture: "frequency 1007.08 Hz, z 0 m".
+ * The fixed axes of a picture: "frequency 1007.08 Hz, z 0 m".
  * @param {Picture} picture
  */
 export function selectionText(picture) {
@@ -23,7 +23,7 @@ export function selectionText(picture) {
 }
 
 /**
- * When the picture was captured, by this computer's clock.
+ * Capture time of the picture, by this computer's clock.
  * @param {Picture} picture
  * @param {number | null} age_ms
  */
@@ -33,11 +33,11 @@ export function timeOf(picture, age_ms) {
 }
 
 /**
- * The picture's values as CSV, a pixel a line.
+ * The picture's values as CSV, one pixel per line.
  * @param {Picture} picture
  * @param {Float32Array} values
  * @param {Date} time
- * @param {string} held   what the values are where they are not the picture's own: "max of 12 pictures"
+ * @param {string} held   origin of the values if they are not the picture's own: "max of 12 pictures"
  */
 export function csvOf(picture, values, time, held) {
   const { product, grid } = picture;

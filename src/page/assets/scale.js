@@ -1,4 +1,4 @@
-// The scale that holds.
+// The scale of the view.
 
 import { productInView } from "./choice.js";
 import { kModes } from "./drawing.js";
@@ -27,14 +27,14 @@ export function scaleOf(product) {
 }
 
 /**
- * What a scale was fitted to: another processor, product, frequency or plane is another field, whose levels have nothing to do with it.
+ * Key of the field that a scale was fitted to: another processor, product, frequency or plane is another field, whose levels are unrelated.
  * @param {Picture} picture
  */
 const fieldOf = ({ layout, product }) => JSON.stringify([layout.processor, product.name, layout.select]);
 
 /**
- * Whether the scale is fitted to a picture before it is drawn: where it follows each picture, and to the first one of another field, even where
- * it holds. The reference that is flipped to is compared on the scale of what it is compared with.
+ * True if the scale is fitted to a picture before it is drawn: if it follows each picture, and for the first one of another field, even if it is
+ * fixed. A reference is shown on the scale of the picture that it is compared with.
  * @param {Picture} picture
  */
 export function isToFit(picture) {
@@ -81,7 +81,7 @@ export function showScale() {
 }
 
 /**
- * How the picture is drawn.
+ * Display parameters of the picture.
  * @param {Product} product
  * @returns {import("./drawing.js").Look}
  */
@@ -107,7 +107,7 @@ export function lookOf(product) {
 }
 
 /**
- * Says that a map is of one colour because its scale ends elsewhere; empty where it does not.
+ * Text that a map has one colour because its values are outside the scale; empty if they are not.
  * @param {Picture} picture
  * @param {Float32Array} values
  */
@@ -129,7 +129,7 @@ export function changeScale(change) {
 }
 
 /**
- * Sets the top that a user typed. It holds for the field in view from now on, also where that was not drawn yet.
+ * Sets the top that a user typed. It applies to the field in view from now on, even if that was not drawn yet.
  * @param {number} typed
  */
 export function setTop(typed) {

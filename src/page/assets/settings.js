@@ -16,7 +16,7 @@ export function clearFields(box) {
 }
 
 /**
- * The numbers of a list, "500, 1000". Throws where something else stands there.
+ * The numbers of a list, "500, 1000". Throws on anything else.
  * @param {string} text
  * @param {string} name
  */
@@ -27,7 +27,7 @@ function numbersOf(text, name) {
 }
 
 /**
- * What is filled in, as texts KEY=VALUE; empty fields leave settings as they are.
+ * The filled-in fields, as texts KEY=VALUE; empty fields leave settings unchanged.
  * @param {HTMLElement} box
  */
 export function settingsOf(box) {

@@ -1,4 +1,4 @@
-// What is shown: the picture in view, its age, the banner, and the drawing of each frame of the display.
+// Display: the picture in view, its age, the banner, and the drawing of each frame of the display.
 
 import { conditionOf, kColours_ms, limitsOf } from "./condition.js";
 import { element, setText } from "./page.js";
@@ -18,7 +18,7 @@ import { peaksOf, pixelAt } from "./values.js";
  */
 
 /**
- * The picture in view, with the values that are shown of it.
+ * The picture in view, with its shown values.
  * @returns {Shown | null}
  */
 export function shown() {
@@ -40,7 +40,7 @@ export function referenceOf(picture) {
   return view.kept && obstacleToCompare(view.kept.picture, picture.layout, picture.product) === "" ? view.kept : null;
 }
 
-/** The picture whose age and flags hold for what is shown. */
+/** The picture whose age and flags apply to the display. */
 function pictureInView() {
   if (view.isFlipped && view.kept) return view.kept.picture;
   return view.isFrozen ? view.frozen : known.newest;
@@ -50,7 +50,7 @@ function pictureInView() {
 export const heldText = (now) => (now.held === "" ? "" : `${now.held} of ${now.count} pictures`);
 
 /**
- * Its age now, ms; null where it is not known: a picture that seems to be of the future says that the clocks are not.
+ * Its current age, ms; null if unknown: a picture that seems to be from the future shows that the clocks are unknown.
  * @param {Picture} picture
  */
 export function ageOf(picture) {
@@ -96,7 +96,7 @@ export function marksOf(picture, values) {
 }
 
 /**
- * Draws what is shown.
+ * Draws the view.
  * @param {boolean} isNew  the picture was not drawn before
  */
 export function draw(isNew) {
@@ -140,7 +140,7 @@ function recentNotes() {
   }), { flags: 0, missing: 0, shed: 0 });
 }
 
-/** The largest age of a picture that was drawn in the last seconds, as it was drawn, ms: what happens now and then can be read. */
+/** The largest age of a picture drawn in the last seconds, at its drawing, ms: makes rare delays readable. */
 function latestDraw_ms() {
   const from_ms = performance.now() - kNotes_ms;
   let most_ms = 0;
@@ -148,14 +148,14 @@ function latestDraw_ms() {
   return most_ms;
 }
 
-/** The veil comes over a live picture by itself after its time, even if this thread is blocked: the compositor runs it. */
+/** The veil covers a live picture by itself after its time, even if this thread is blocked: the compositor runs it. */
 const veilAnimation = ui.veil.animate([{ opacity: 0, offset: 0 }, { opacity: 0, offset: 0.999 }, { opacity: 1, offset: 1 }],
   { duration: kColours_ms, fill: "both" });
 
 let ageShown_ms = 0;
 let conditionShown = "";
 
-/** What is shown is not the picture alone. */
+/** Describes values that are not the picture's own. */
 function otherText() {
   const held = ui.hold.value !== "none" && !view.isFrozen && hold.count > 0 ? `${ui.hold.value} of ${hold.count} pictures` : "";
   if (!view.isFlipped || !view.kept) return held;
@@ -180,7 +180,7 @@ export function showCondition(isNew) {
   if (banner.className !== condition.kind) banner.className = condition.kind;
   setText(element("condition", HTMLElement), condition.text);
   const now_ms = performance.now();
-  if (now_ms - ageShown_ms > kPanels_ms || condition.text !== conditionShown) {  // numbers that change at each picture cannot be read
+  if (now_ms - ageShown_ms > kPanels_ms || condition.text !== conditionShown) {  // numbers that change with each picture are unreadable
     ageShown_ms = now_ms;
     conditionShown = condition.text;
     setText(element("age", HTMLElement), [condition.age, otherText()].filter((text) => text !== "").join(", "));

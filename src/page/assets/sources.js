@@ -1,4 +1,4 @@
-// Sources that a processor has found: the tables of the last minute, and where their rows lie on a map.
+// Sources that a processor has found: the tables of the last minute, and the places of their rows on a map.
 
 import { axisOf, sizeOf } from "./picture.js";
 import { kSeconds } from "./history.js";
@@ -8,7 +8,7 @@ import { kSeconds } from "./history.js";
  * @typedef {{x: number, y: number, z: number}} Source   a place, m, or a direction's cosines; negative z before the array
  */
 
-/** A table tells of a picture if their windows lie at most this far apart: tables may come more rarely than pictures. */
+/** Largest distance in time between the windows of a table and of its picture: tables may be rarer than pictures. */
 const kTogether_ms = 100;
 const kDegrees = 180 / Math.PI;
 
@@ -28,7 +28,7 @@ export class Sources {
   }
 
   /**
-   * The table of a processor that is nearest in time to a picture; null where none is near.
+   * The table of a processor that is nearest in time to a picture; null if none is near.
    * @param {Picture} picture
    * @param {string} processor
    */
@@ -47,7 +47,7 @@ export class Sources {
 }
 
 /**
- * The entry of an axis that a picture shows; null where it has no such axis.
+ * The entry of an axis that a picture shows; null if it has no such axis.
  * @param {Picture} picture
  * @param {string} name
  */
@@ -60,11 +60,11 @@ function chosenOf(picture, name) {
 }
 
 /**
- * Where a source lies on a picture's plane, in the units of its axes; null where it does not, or where that is not known.
+ * Place of a source on a picture's plane, in the units of its axes; null if it is not on it, or if that is unknown.
  * @param {Source} source
  * @param {boolean} isDirection
  * @param {Picture} picture
- * @param {number} standoff_m   from the plane z = 0 to the array; NaN: not known
+ * @param {number} standoff_m   distance from the plane z = 0 to the array; NaN: unknown
  * @returns {{x: number, y: number} | null}
  */
 export function placeOnMap(source, isDirection, picture, standoff_m) {

@@ -19,7 +19,7 @@ import { niceStep, number, unitText } from "./units.js";
  * @typedef {object} Bar
  * @property {string} title
  * @property {"magnitude" | "phase" | "signed"} table
- * @property {{at: number, text: string}[]} ticks    at 0 .. 1 from below
+ * @property {{at: number, text: string}[]} ticks    positions 0 .. 1 from the bottom
  *
  * @typedef {object} Scene
  * @property {Grid} grid
@@ -32,7 +32,7 @@ import { niceStep, number, unitText } from "./units.js";
  */
 
 const kMostPixelRatio = 2;
-/** Of a field that the processor draws: a quarter of the pixels, which the browser enlarges linearly. */
+/** Resolution of a field that the processor draws: a quarter of the pixels, which the browser enlarges linearly. */
 const kSoftwareRatio = 0.5;
 const kBarWidth = 16;
 
@@ -62,7 +62,7 @@ export function barOf(look, unit, levelText) {
 }
 
 /**
- * "x / m"; "y / m, downwards", as y counts down: the array's row 0 is on top, as it stands when it is seen from its back.
+ * "x / m"; "y / m, downwards", since y increases downwards: the array's row 0 is on top, seen from its back.
  * @param {{name: string, unit: string}} axis
  */
 export function axisTitle(axis) {
@@ -88,7 +88,7 @@ export class Stage {
     this.fieldRatio = 1;
     /** The part of the stage that the field's canvas covers: a smaller canvas is drawn faster. */
     this.box = { x: 0, y: 0, width: 0, height: 0 };
-    /** The overlay as it was drawn last, to draw it only when something changed. */
+    /** Key of the overlay drawn last, to draw it only when something changed. */
     this.overlayKey = "";
     this.photoKey = "";
     /** @type {Matrix} */
@@ -116,7 +116,7 @@ export class Stage {
   }
 
   /**
-   * Where the field lies.
+   * Area of the field.
    * @returns {import("./geometry.js").Rectangle}
    */
   area() {
@@ -129,7 +129,7 @@ export class Stage {
   }
 
   /**
-   * From 0 .. 1 over the photograph to the stage: whole, as large as it can be, mirrored and turned as the field is.
+   * Maps 0 .. 1 over the photograph to the stage: whole, as large as possible, mirrored and turned like the field.
    * @param {ImageBitmap} image
    * @param {import("./geometry.js").Turn} turn
    * @returns {Matrix}
@@ -140,7 +140,7 @@ export class Stage {
   }
 
   /**
-   * From the field to the stage, in CSS pixels.
+   * Maps the field to the stage, in CSS pixels.
    * @param {Scene} scene
    * @returns {Matrix}
    */
@@ -178,7 +178,7 @@ export class Stage {
   }
 
   /**
-   * From the stage, in CSS pixels, to the pixels of the field's canvas.
+   * Maps the stage, in CSS pixels, to the pixels of the field's canvas.
    * @returns {Matrix}
    */
   toPixels() {

@@ -1,4 +1,4 @@
-// What the parts of the page share: controls, what is chosen, what is known, and what is to be drawn.
+// State shared by the parts of the page: controls, the choice, the known stream, and the drawing.
 
 import { Drawing } from "./drawing.js";
 import { History } from "./history.js";
@@ -14,16 +14,16 @@ import { Hold } from "./values.js";
  * @typedef {import("./picture.js").Layout} Layout
  * @typedef {import("./picture.js").Product} Product
  *
- * What is in view: a picture, or values that were held over some.
+ * The view: a picture, or values held over several.
  * @typedef {object} Shown
  * @property {Picture} picture           the newest of them
  * @property {Float32Array} values
  * @property {"" | "max" | "mean"} held
- * @property {number} count              of pictures in the values
+ * @property {number} count              number of pictures in the values
  *
  * The scale of one product.
  * @typedef {object} Scale
- * @property {number} top        in the unit; NaN until the first picture came
+ * @property {number} top        in the unit; NaN before the first picture
  * @property {number} range_db
  * @property {boolean} isDb
  */
@@ -33,7 +33,7 @@ export const kSpectrum = 2;
 export const kSources = 3;
 export const kSurvey = 100;   // and above: one for each processor, to learn its products
 export const kOwnSources = "*";  // the choice of sources of the processor in view; no processor has such a name
-export const kNotes_ms = 2000;  // how long a flag of one picture is shown
+export const kNotes_ms = 2000;  // display time of a flag of one picture
 export const kPanels_ms = 250;
 export const kMostDraws = 600;
 export const kEarliest_ms = -20;  // the clocks are known to half of an answer's trip
@@ -82,7 +82,7 @@ export const view = {
   isFrozen: false,
   isPlaying: false,
   isFlipped: false,
-  /** In the history, while frozen. */
+  /** Index in the history, while frozen. */
   index: 0,
   /** @type {Picture | null} the one that is shown while frozen */
   frozen: null,
@@ -103,7 +103,7 @@ export const known = {
   /** @type {Picture | null} not drawn yet */
   pending: null,
   sources: new Sources(),
-  /** Of the array, m; NaN until it is known. */
+  /** Standoff of the array, m; NaN until it is known. */
   standoff_m: NaN,
   isWritable: false,
   /**
@@ -111,7 +111,7 @@ export const known = {
    * @type {{number: number, recording: string} | null}
    */
   player: null,
-  /** Why its pictures do not come; empty while they do. */
+  /** Reason for the absence of its pictures; empty while they arrive. */
   playerText: "",
   /** @type {import("./recordings.js").Player[]} recordings that are opened */
   players: [],
@@ -133,12 +133,12 @@ export const known = {
 };
 
 /**
- * What was drawn last, for the tests: age of each drawn picture, and whether it was shown as live.
+ * The latest drawings, for the tests: age of each drawn picture, and true if it was shown as live.
  * @type {{at_ms: number, age_ms: number | null, isLive: boolean, isNew: boolean}[]}
  */
 export const draws = [];
 
-/** What is to be drawn, and what the textures hold. */
+/** State of the drawing, and the contents of the textures. */
 export const paint = {
   isDirty: true,
   spectrumIsNew: false,

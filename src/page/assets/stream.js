@@ -1,4 +1,4 @@
-// What is known of the stream: processors, layouts, pictures and the state of the daemon.
+// The known state of the stream: processors, layouts, pictures and the state of the daemon.
 
 import { choose, look, picturesOf, showChoices, takeLayout } from "./choice.js";
 import { Link } from "./link.js";
@@ -19,7 +19,7 @@ export const link = new Link({
     known.mostPlayers = message.most_players ?? 0;
     showPlayer(message.player ?? null);
     view.processors = message.processors ?? [];
-    // The daemon may be another one. Layouts that were known stand until theirs come, so that no control loses what was chosen.
+    // The daemon may have been replaced. Known layouts remain until the new ones arrive, so that no control loses its choice.
     for (const name of known.layouts.keys()) if (!view.processors.includes(name)) known.layouts.delete(name);
     if (view.processor && view.processors.length > 0 && !view.processors.includes(view.processor)) {
       known.subscribeError = `The daemon has no processor ${view.processor} now`;
@@ -40,7 +40,7 @@ export const link = new Link({
   },
   picture(picture) {
     if (picture.id === kPictures) {
-      if (!picture.grid || view.isFrozen) return;  // one may have had its credit; the frozen history stays as it is
+      if (!picture.grid || view.isFrozen) return;  // one may have had its credit; the frozen history is not changed
       known.newest = known.pending = picture;
       history.add(picture);
       if (ui.hold.value !== "none") hold.add(picture);
@@ -62,7 +62,7 @@ export const link = new Link({
   error(id, message) {
     if (id === kPictures) {
       known.subscribeError = message;
-      known.surveyed.delete(view.processor);  // what was asked for may be of an earlier configuration
+      known.surveyed.delete(view.processor);  // the request may have been for an earlier configuration
       survey();
     }
     if (id === kSpectrum) setText(element("spectrum-text", HTMLElement), message);
@@ -71,7 +71,7 @@ export const link = new Link({
   },
 });
 
-/** Asks for the layouts of processors that are not known yet. */
+/** Requests the layouts of processors that are not known yet. */
 function survey() {
   view.processors.forEach((processor, i) => {
     const isAsked = link.requests.get(kSurvey + i)?.processor === processor;
@@ -79,7 +79,7 @@ function survey() {
   });
 }
 
-/** The configuration may be another one. */
+/** Requests all layouts again after a possible change of the configuration. */
 function surveyAgain() {
   known.surveyed.clear();
   known.arrayGrid = null;
@@ -87,7 +87,7 @@ function surveyAgain() {
   survey();
 }
 
-/** @param {Layout} a @param {Layout} b  whether the same can be chosen from both */
+/** @param {Layout} a @param {Layout} b  true if both offer the same choices */
 const isAlike = (a, b) => JSON.stringify([a.axes, a.products]) === JSON.stringify([b.axes, b.products]);
 
 /** @param {Layout} layout  of the processor in view, which has changed */
@@ -98,7 +98,7 @@ function lookAgain(layout) {
 }
 
 /**
- * Whose stream this is, in title and heading; a recording cannot be recorded.
+ * Shows the stream's origin in title and heading; a recording cannot be recorded.
  * @param {{number: number, recording: string} | null} player
  */
 function showPlayer(player) {
@@ -108,7 +108,7 @@ function showPlayer(player) {
   element("record-panel", HTMLElement).hidden = player !== null;
 }
 
-/** @param {import("./recordings.js").Player | undefined} player  of the message `state` */
+/** @param {import("./recordings.js").Player | undefined} player  from the message `state` */
 function playerText(player) {
   if (player?.state === "preparing") return `The recording is being prepared${player.text ? `: ${player.text}` : ""}`;
   if (player?.state === "ended") return `The recording is no longer played: ${player.text}`;

@@ -1,14 +1,14 @@
-// Levels and units: how a product's values become decibels, as src/publish/pictures/value_scale.cpp does for pictures.
+// Levels and units: conversion of a product's values to decibels, like src/publish/pictures/value_scale.cpp for pictures.
 
 /**
  * @typedef {object} LevelRule
- * @property {number} perDecade  20 of amplitudes, 10 of powers
+ * @property {number} perDecade  20 for amplitudes, 10 for powers
  * @property {number} reference  the value of 0 dB
  * @property {string} text       "dB re 20 µPa"
  */
 
 /**
- * References of amplitudes; products hold peak values, levels are of their rms.
+ * References of amplitudes; products hold peak values, levels refer to their rms.
  * @type {Record<string, [number, string]>}
  */
 const kAmplitudes = {
@@ -69,7 +69,7 @@ export function isSigned(product) {
 }
 
 /**
- * A number for people: three or four significant digits.
+ * A number as text with three or four significant digits.
  * @param {number} value
  * @param {number} [digits]
  */

@@ -1,4 +1,4 @@
-// What is computed from the values of a field: pixels, levels, peaks, holds, cursors.
+// Computations on the values of a field: pixels, levels, peaks, holds, cursors.
 
 import { edgesOf } from "./picture.js";
 import { isSigned, levelOf, levelRule } from "./units.js";
@@ -29,7 +29,7 @@ export function pixelAt(grid, x, y) {
 export const magnitudeAt = (pairs, index) => Math.hypot(pairs[2 * index], pairs[2 * index + 1]);
 
 /**
- * The largest magnitude; NaN where there is no number.
+ * The largest magnitude; NaN if there is no number.
  * @param {Float32Array} pairs
  */
 export function largest(pairs) {
@@ -42,7 +42,7 @@ export function largest(pairs) {
 }
 
 /**
- * The smallest magnitude; NaN where there is no number.
+ * The smallest magnitude; NaN if there is no number.
  * @param {Float32Array} pairs
  */
 export function smallest(pairs) {
@@ -82,7 +82,7 @@ export function peaksOf(grid, pairs, most) {
   return peaks.slice(0, most);
 }
 
-/** Maximum and mean of the pictures that came since its begin. */
+/** Maximum and mean of the pictures received since its begin. */
 export class Hold {
   constructor() {
     this.count = 0;
@@ -117,7 +117,7 @@ export class Hold {
     }
   }
 
-  /** Pairs of the means: of powers as they are, of amplitudes as the root of their mean square. */
+  /** Pairs of the means: arithmetic for powers, root mean square for amplitudes. */
   mean() {
     const pairs = new Float32Array(this.maximum.length);
     for (let i = 0; i < this.sums.length; ++i) {

@@ -35,7 +35,7 @@ void require_same(const Comparison& files, std::string_view what, const std::str
   }
 }
 
-/// Equal lengths, and each pair of values within `tolerance`.
+/// Requires equal lengths, and each pair of values within `tolerance`.
 void require_same(const Comparison& files, std::string_view what, std::string_view unit,
                   const std::vector<double>& expected, const std::vector<double>& found, double tolerance) {
   if (expected.size() != found.size()) {

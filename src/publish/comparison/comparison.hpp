@@ -10,15 +10,15 @@
 #include "nearfield/metrics.hpp"
 #include "publish/comparison/product_comparison.hpp"
 
-/// `nearfield compare`: two images files. The first processor's images frame by frame, plane by plane, frequency by
-/// frequency; of further processors the products that both files have.
+/// `nearfield compare`: compares two images files. The first processor's images frame by frame, plane by plane,
+/// frequency by frequency; for further processors the products that both files have.
 namespace nearfield {
 
-/// Frequencies that differ by less are the same: front ends on and off the bin grid publish what they really used.
+/// Frequencies that differ by less are considered equal: front ends on and off the bin grid publish their actual ones.
 inline constexpr double kSameFrequencyHz = 0.5;
-/// Planes and pixel positions that differ by less are the same.
+/// Planes and pixel positions that differ by less are considered equal.
 inline constexpr double kSamePositionM = 1e-6;
-/// Components of a normal of length 1 that differ by less are the same.
+/// Components of a normal of length 1 that differ by less are considered equal.
 inline constexpr double kSameNormal = 1e-6;
 
 /// One of the figures that `compare` reports.
@@ -26,18 +26,18 @@ struct MetricDefinition {
   std::string_view key;      ///< in JSON
   std::string_view heading;  ///< in the table
   double ImageMetrics::*value;
-  bool higher_is_better;  ///< else the worst is the largest magnitude, or the largest level
+  bool higher_is_better;  ///< otherwise the worst is the largest magnitude, or the largest level
   bool is_level_db;       ///< averaged as a power, not as a level
 };
-/// All of them, in the order of the table.
+/// All definitions, in the order of the table.
 std::span<const MetricDefinition> metric_definitions();
 
 /// One figure over several images.
 struct MetricSummary {
-  double mean = 0.0;              ///< over the images where it is defined; NaN when there are none
-  double worst = 0.0;             ///< NaN when there are none
-  std::uint64_t worst_frame = 0;  ///< index of the frame that holds the worst
-  std::uint64_t undefined = 0;    ///< images where the figure has no meaning (NaN)
+  double mean = 0.0;              ///< over the images where it is defined; NaN if there are none
+  double worst = 0.0;             ///< NaN if there are none
+  std::uint64_t worst_frame = 0;  ///< index of the frame with the worst
+  std::uint64_t undefined = 0;    ///< images without a defined figure (NaN)
 };
 
 /// All figures over the frames of one plane and frequency, or over everything.
@@ -62,21 +62,21 @@ struct Comparison {
   std::uint64_t frames_of_other_time = 0;  ///< pairs whose first_sample differs: the times may not match
   std::uint64_t frames_of_other_flags = 0;
   std::vector<ComparisonRow> images;  ///< [plane][frequency], frequency fastest
-  ComparisonRow overall;              ///< plane_m and frequency_hz without meaning
+  ComparisonRow overall;              ///< without plane_m and frequency_hz
 
   // Further processors, and a first one without images.
   std::vector<ProcessorDifference> processors;
-  std::vector<std::string> unpaired_processors;  ///< that only one of the files has, such as "row_power: only in a.h5"
+  std::vector<std::string> unpaired_processors;  ///< only in one file, such as "row_power: only in a.h5"
 };
 
 /// Gathers a comparison frame by frame.
 class FrameComparer {
  public:
-  /// Names stand for the two in messages and tables. Throws DataError that says what differs: quantity, unit, sizes,
+  /// The names are used in messages and tables. Throws DataError that names the difference: quantity, unit, sizes,
   /// pixel positions, planes or frequencies.
   FrameComparer(std::string reference_name, const ImagesHeader& reference, std::string other_name,
                 const ImagesHeader& other);
-  /// Compares the next pair of frames. Throws DataError when a frame does not hold what its header says.
+  /// Compares the next pair of frames. Throws DataError if a frame does not match its header.
   void add(const ImageFrame& reference, const ImageFrame& other);
   [[nodiscard]] Comparison result() const;
 
@@ -92,16 +92,16 @@ class FrameComparer {
   void accumulate(Cell& cell, const ImageMetrics& metrics) const;
 
   Comparison comparison_;
-  std::vector<Cell> cells_;  ///< [plane][frequency], then the overall one
+  std::vector<Cell> cells_;  ///< [plane][frequency], then the overall cell
 };
 
-/// The table that `nearfield compare` prints, with a line feed at its end.
+/// The output table of `nearfield compare`, with a line feed at its end.
 std::string to_table(const Comparison& comparison);
-/// The same as a JSON document. Infinite figures are the strings "Infinity" and "-Infinity", undefined ones null.
+/// The comparison as a JSON document. Infinite figures are the strings "Infinity" and "-Infinity", undefined ones null.
 std::string to_json(const Comparison& comparison);
 
 /// Compares two images files, the first being the reference, frames paired by index, processors by their names. Throws
-/// what ResultsReader throws, and DataError when the first processors do not fit each other or hold no frames.
+/// what ResultsReader throws, and DataError if the first processors do not match or have no frames.
 Comparison compare_image_files(const std::filesystem::path& reference, const std::filesystem::path& other);
 
 }  // namespace nearfield

@@ -42,7 +42,7 @@ Comparison compare_images(const std::filesystem::path& reference, const std::fil
   return comparer.result();
 }
 
-/// Processors from `first` on, by their names.
+/// Adds processors from `first` on, matched by their names.
 void add_processors(Comparison& comparison, const Files& files, std::size_t first) {
   for (std::size_t processor = first; processor < files.reference.processors(); ++processor) {
     const std::string& name = files.reference.header(processor).processor;

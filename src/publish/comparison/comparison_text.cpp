@@ -55,7 +55,7 @@ std::string table_rows(const std::string& name, const ComparisonRow& row, bool s
   return text;
 }
 
-/// What the reader must know to judge the figures; only what applies.
+/// Notes that the reader needs to judge the figures, as far as they apply.
 std::string notes(const Comparison& comparison) {
   const ComparisonRow& all = comparison.overall;
   const std::uint64_t pixels = all.images * comparison.rows * comparison.columns;
@@ -79,7 +79,7 @@ std::string notes(const Comparison& comparison) {
 
 std::string figure_text(double value) { return std::isnan(value) ? "-" : fmt::format("{:.4g}", value); }
 
-/// A line a product, behind what the images of the first processor have.
+/// One line per product, after the images of the first processor.
 std::string processor_lines(const ProcessorDifference& processor) {
   std::string text = fmt::format("\nprocessor {}, {} frame{}\n", processor.processor, processor.frames,
                                  processor.frames == 1 ? "" : "s");
@@ -123,7 +123,7 @@ std::string further_lines(const Comparison& comparison) {
   return text;
 }
 
-/// JSON has no infinities: they become the strings that Python's float() and JavaScript's Number() understand.
+/// JSON has no infinities: they become strings that Python's float() and JavaScript's Number() understand.
 Json number(double value) {
   if (std::isnan(value)) {
     return nullptr;
@@ -227,7 +227,7 @@ std::string to_json(const Comparison& comparison) {
   if (!comparison.unpaired_processors.empty()) {
     json["unpaired_processors"] = comparison.unpaired_processors;
   }
-  // A file name need not be UTF-8: what is not becomes U+FFFD instead of an exception.
+  // A file name need not be UTF-8: invalid bytes become U+FFFD instead of an exception.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

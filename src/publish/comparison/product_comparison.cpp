@@ -15,14 +15,14 @@ namespace {
 
 using Values = std::vector<std::complex<double>>;
 
-/// A product that both have, and its places in both.
+/// A product that both files have, and its places in both.
 struct Pair {
   const Product* product;
   std::size_t index;
   std::size_t other_index;
 };
 
-/// Both NaN, as a cut-off that a filter does not have, or the same infinity.
+/// True if both are NaN, such as a cut-off that a filter does not have, or the same infinity.
 bool are_same_non_finite(std::complex<double> a, std::complex<double> b) {
   const auto are_same_numbers = [](double one, double other) {
     return one == other || (std::isnan(one) && std::isnan(other));
@@ -74,7 +74,7 @@ double tolerance_of(const Axis& axis, double value) {
   return axis.unit == "m" ? kSamePositionM : kRounding * std::max(1.0, std::abs(value));
 }
 
-/// Why a product is not compared; empty where it is.
+/// Reason not to compare a product; empty if it is compared.
 std::string obstacle(const ResultHeader& a, const Product& product, const ResultHeader& b, const Product& other) {
   if (product.form != other.form || product.type != other.type || product.unit != other.unit) {
     return "its form, type or unit differs";

@@ -93,13 +93,13 @@ void require_field(const TrueField& field, bool is_needed, std::string_view name
   }
 }
 
-/// The truth of a recording, and where its pixels lie.
+/// The truth of a recording, and the positions of its pixels.
 struct KnownFields {
   std::optional<Truth> truth;
   ImageGrid grid;
 };
 
-/// Of a capture or a file of spectra.
+/// Reads the truth of a capture or a file of spectra.
 KnownFields read_known_fields(const std::filesystem::path& recording) {
   if (detect_file_kind(recording) == FileKind::kSpectra) {
     return {.truth = read_spectra_truth(recording), .grid = image_grid(read_spectra(recording).measurement.geometry)};
@@ -120,7 +120,7 @@ void require_truth(const KnownFields& known, Quantity quantity, const std::strin
   require_field(known.truth->normal_velocity, quantity != Quantity::kPressure, "normal_velocity", values, recording);
 }
 
-/// Turns `image` by the phase that brings it nearest to `reference`.
+/// Rotates `image` by the phase that brings it nearest to `reference`.
 void turn_to(std::span<const std::complex<float>> reference, std::span<std::complex<float>> image) {
   std::complex<double> product = 0.0;
   for (std::size_t i = 0; i < image.size(); ++i) {

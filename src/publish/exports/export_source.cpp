@@ -14,8 +14,8 @@
 namespace nearfield {
 namespace {
 
-constexpr double kFrequencyTolerance_hz = 0.5;  ///< as of `compare --truth`
-constexpr double kTolerance_m = 1e-3;           ///< of an axis of one entry, which has no step
+constexpr double kFrequencyTolerance_hz = 0.5;  ///< like `compare --truth`
+constexpr double kTolerance_m = 1e-3;           ///< for an axis of one entry, which has no step
 
 bool is_depth_axis(const Axis& axis) { return axis.unit == "m" && (axis.name == "z" || axis.name == "distance"); }
 
@@ -23,7 +23,7 @@ bool is_space_axis(const Axis& axis) {
   return is_depth_axis(axis) || (axis.unit == "m" && (axis.name == "x" || axis.name == "y" || axis.name == "point"));
 }
 
-/// Whether each value lies at a place of its own.
+/// True if each value has its own place.
 bool has_places(const Product& product) {
   const auto has = [&](const char* name) {
     return std::find(product.axes.begin(), product.axes.end(), name) != product.axes.end();
@@ -65,7 +65,7 @@ std::size_t entry_near(const Axis& axis, double value, const char* option) {
   return static_cast<std::size_t>(std::distance(axis.values.begin(), nearest));
 }
 
-/// What was asked for of an axis, and the option's name.
+/// The choice for an axis, and the option's name.
 std::pair<std::optional<double>, const char*> asked_of(const Axis& axis, const ExportChoice& choice) {
   if (axis.components != 1) {
     return {std::nullopt, ""};
@@ -213,8 +213,8 @@ void ExportSource::lay_out() {
   }
 }
 
-/// Gives the pixels of a surface that is no plane their places on it. The values of its points lie nowhere that the
-/// header says.
+/// Gives the pixels of a surface that is no plane their places on it. The header does not state the places of point
+/// values.
 void ExportSource::lay_on_surface() {
   constexpr std::size_t kComponents = 3;
   const Axis* const surface = header().axis("surface");

@@ -11,7 +11,7 @@
 namespace nearfield {
 namespace {
 
-/// Of formats that write the file that was asked for.
+/// Files of formats that write exactly the given path.
 ExportedFiles one_file(const std::filesystem::path& path, const ExportSource& /*source*/) { return {path}; }
 
 constexpr std::array kExportFormats = {

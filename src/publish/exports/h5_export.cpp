@@ -8,8 +8,8 @@
 #include "publish/exports/exports.hpp"
 #include "publish/exports/matlab_order.hpp"
 
-/// HDF5 of real datasets alone: complex values are two of them, since Octave 7 loads compounds as zeros. The dimensions
-/// lie so that MATLAB and Octave, which read HDF5's axes in reverse order, have those of the MATLAB file.
+/// HDF5 of real datasets only: complex values are two of them, since Octave 7 loads compounds as zeros. MATLAB and
+/// Octave read HDF5's axes in reverse order; the dimensions are such that they get those of the MATLAB file.
 namespace nearfield {
 namespace {
 
@@ -27,7 +27,7 @@ void write_h5_part(h5::OutputFile& file, const ExportSource& source, const Matla
   }
 }
 
-/// Writes the axis and returns where it lies, as a dimension scale; "" where its entries have several components.
+/// Writes the axis as a dimension scale and returns its path; "" if its entries have several components.
 std::string write_h5_axis(h5::OutputFile& file, const Axis& axis) {
   std::string place = "/" + matlab_axis_name(axis);
   if (axis.components > 1) {
@@ -39,7 +39,7 @@ std::string write_h5_axis(h5::OutputFile& file, const Axis& axis) {
   return place;
 }
 
-/// The scales of the values' axes, slowest first.
+/// Paths of the scales of the values' axes, slowest first.
 std::vector<std::string> write_h5_axes(h5::OutputFile& file, const ExportSource& source) {
   std::vector<double> frames;
   std::vector<std::int64_t> times_ns;
@@ -57,7 +57,7 @@ std::vector<std::string> write_h5_axes(h5::OutputFile& file, const ExportSource&
   for (const Axis& axis : matlab_surface(source)) {
     write_h5_axis(file, axis);
   }
-  // Of the places the planes come first as in the source; rows and columns change places.
+  // Planes come first like in the source; rows and columns are swapped.
   std::vector<std::string> places;
   for (const Axis& axis : source.space_axes()) {
     places.push_back(write_h5_axis(file, axis));

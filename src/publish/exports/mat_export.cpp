@@ -13,8 +13,8 @@
 #include "publish/exports/exports.hpp"
 #include "publish/exports/matlab_order.hpp"
 
-/// MATLAB's level 5 format, as its description "MAT-File Format" has it: elements of a tag (type and bytes) and data,
-/// padded to 8 bytes; a matrix is an element of elements: flags, dimensions, name, real part, imaginary part.
+/// MATLAB's level 5 format, see "MAT-File Format": elements of a tag (type and bytes) and data, padded to 8 bytes; a
+/// matrix is an element of elements: flags, dimensions, name, real part, imaginary part.
 namespace nearfield {
 namespace {
 
@@ -30,7 +30,7 @@ enum MatType : std::uint32_t {
 };
 enum MatClass : std::uint32_t { kMatClassChar = 4, kMatClassDouble = 6, kMatClassSingle = 7, kMatClassInt64 = 14 };
 constexpr std::uint32_t kMatComplex = 1U << 11U;
-constexpr std::uint64_t kMatMostBytes = std::numeric_limits<std::int32_t>::max();  ///< of a variable
+constexpr std::uint64_t kMatMostBytes = std::numeric_limits<std::int32_t>::max();  ///< largest variable
 
 std::uint64_t mat_padded(std::uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
@@ -74,7 +74,7 @@ std::string mat_text(std::string_view name, std::string_view text) {
                     kMatUint16, mat_bytes(letters));
 }
 
-/// The matrix `values`, a frame after the other, so that no more than one is in memory.
+/// Writes the matrix `values` frame by frame, so that only one is in memory.
 void write_mat_values(PartialFile& file, const ExportSource& source, const MatlabShape& shape) {
   const bool is_single =
       source.product().type == ElementType::kComplex64 || source.product().type == ElementType::kFloat32;

@@ -9,20 +9,21 @@
 /// Exported values in the order of MATLAB and Octave, whose first dimension is the fastest.
 namespace nearfield {
 
-/// The values' dimensions, fastest first, and the axes' names: rows, columns (or points), planes, then the other axes,
-/// frames last, so that values(:, :, 1, 2) is an image.
+/// Dimensions of the values, fastest first, and names of the axes: rows, columns (or points), planes, then the other
+/// axes, frames last, so that values(:, :, 1, 2) is an image.
 struct MatlabShape {
   std::vector<std::int32_t> dimensions;
   std::string axes;                  ///< "y,x,z,frequency,frame"
-  std::vector<std::size_t> offsets;  ///< of the values of one frame in that order
+  std::vector<std::size_t> offsets;  ///< offsets of one frame's values in that order
 };
 
 MatlabShape matlab_shape(const ExportSource& source);
 
-/// "frequency_hz": the axis and its unit where that is letters, such as images.h5 names further axes.
+/// "frequency_hz": the axis and its unit if that consists of letters, like names of further axes in images.h5.
 std::string matlab_axis_name(const Axis& axis);
 
-/// Places and normals of the pixels of a surface that is no plane, in the order of an image's values; none of others.
+/// Positions and normals of the pixels of a surface that is no plane, in the order of an image's values; empty for
+/// others.
 std::vector<Axis> matlab_surface(const ExportSource& source);
 
 /// The real or imaginary parts of a frame in the order of the shape.

@@ -13,8 +13,8 @@
 #include "core/system/partial_file.hpp"
 #include "publish/exports/exports.hpp"
 
-/// Universal files: datasets between lines of -1, with numbers in columns of fixed width. 151 says who wrote the file,
-/// 164 the units, 15 where the nodes are, 58 has a function at a node; 58b is the same with binary values.
+/// Universal files: datasets between lines of -1, with numbers in columns of fixed width. 151 names the program that
+/// wrote the file, 164 the units, 15 the positions of the nodes, 58 has a function at a node; 58b has binary values.
 namespace nearfield {
 namespace {
 
@@ -26,7 +26,7 @@ std::string uff_dataset(int number, const std::string& lines) {
   return fmt::format("{0}{1:6}\n{2}{0}", kUffDelimiter, number, lines);
 }
 
-/// At most 80 characters; an empty line is written as NONE.
+/// Limits a line to 80 characters; an empty line is written as NONE.
 std::string uff_line(const std::string& text) {
   constexpr std::size_t kMostLetters = 80;
   return (text.empty() ? "NONE" : text.substr(0, kMostLetters)) + "\n";
@@ -39,14 +39,14 @@ std::string uff_program() {
                               uff_line("Nearfield") + no_date + fmt::format("{:5}{:5}\n", 0, 0));
 }
 
-/// A Fortran number of double precision.
+/// A Fortran number in double precision.
 std::string uff_double(double value) {
   std::string text = fmt::format("{:25.17E}", value);
   std::replace(text.begin(), text.end(), 'E', 'D');
   return text;
 }
 
-/// Metre, newton, kelvin with the offset of degrees Celsius.
+/// Units metre, newton, kelvin with the offset of degrees Celsius.
 std::string uff_units() {
   constexpr double kZeroCelsius = 273.15;
   const std::string one = uff_double(1.0);
@@ -64,7 +64,7 @@ std::string uff_nodes(const ExportSource& source) {
   return uff_dataset(15, lines);
 }
 
-/// What a quantity is in dataset 58: its number, and the direction of a node's value (0 without one, 3 along z).
+/// Code of a quantity in dataset 58: its number, and the direction of a node's value (0 without one, 3 along z).
 struct UffQuantity {
   int kind;
   int direction;
@@ -88,16 +88,16 @@ std::string uff_axis_line(int kind, const std::string& name, const std::string& 
                      unit.substr(0, kMostLetters));
 }
 
-/// Entries that differ in the frequency alone, which go into one function, and these frequencies.
+/// Entries that differ only in frequency, which become one function, and these frequencies.
 struct UffSpectra {
   std::vector<std::vector<ExportEntry>> groups;
-  std::vector<double> frequencies_hz;  ///< empty where there is no such axis
+  std::vector<double> frequencies_hz;  ///< empty if there is no such axis
   bool is_even = true;
   double first_hz = 0.0;
   double step_hz = 0.0;
 };
 
-/// Whether the six digits of the even way say all frequencies, to the precision of the uneven way's float32.
+/// True if the six digits of the even spacing state all frequencies with the precision of the uneven spacing's float32.
 bool uff_is_even(const std::vector<double>& frequencies_hz, double step_hz) {
   constexpr double kTolerance = 1e-7;
   const double first = std::stod(fmt::format("{:.5E}", frequencies_hz.front()));
@@ -135,7 +135,7 @@ UffSpectra uff_spectra(const ExportSource& source) {
   return spectra;
 }
 
-/// What all functions share of their records.
+/// Record fields shared by all functions.
 struct UffFunction {
   const ExportSource& source;
   const UffSpectra& spectra;
@@ -171,7 +171,7 @@ std::string UffFunction::records(const std::vector<ExportEntry>& group, std::siz
   return text + uff_axis_line(kUffTime, "Time", "s");
 }
 
-/// As float32: of each entry the frequency where the spacing is uneven, the real part, and of complex values the
+/// Values as float32: for each entry the frequency if the spacing is uneven, the real part, and for complex values the
 /// imaginary part.
 std::string UffFunction::values(const std::vector<ExportEntry>& group, const ExportPlace& place,
                                 const std::vector<std::complex<double>>& of_frame) const {
@@ -189,7 +189,7 @@ std::string UffFunction::values(const std::vector<ExportEntry>& group, const Exp
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float)};
 }
 
-/// A dataset 58b: 11 lines, then the bytes.
+/// Makes a dataset 58b: 11 lines, then the bytes.
 std::string uff_binary(const std::string& lines, const std::string& bytes) {
   constexpr int kByteOrder = std::endian::native == std::endian::little ? 1 : 2;
   constexpr int kIeee = 2;

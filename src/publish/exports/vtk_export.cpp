@@ -18,7 +18,7 @@
 namespace nearfield {
 namespace {
 
-/// An axis of the image, ascending as VTK wants it.
+/// An axis of the image, ascending as VTK requires.
 struct VtkAxis {
   double origin_m = 0.0;
   double step_m = 1.0;
@@ -26,7 +26,7 @@ struct VtkAxis {
 };
 
 VtkAxis vtk_axis(const std::vector<double>& values_m, const char* name, const char* way_out) {
-  constexpr double kTolerance = 1e-4;  ///< of a step: axes are computed in float64, and settings have few digits
+  constexpr double kTolerance = 1e-4;  ///< in steps: axes are computed in float64, and settings have few digits
   VtkAxis axis;
   for (std::size_t i = 0; i < values_m.size(); ++i) {
     axis.order.push_back(i);
@@ -50,7 +50,7 @@ VtkAxis vtk_axis(const std::vector<double>& values_m, const char* name, const ch
 
 struct VtkGrid {
   VtkAxis x, y, z;
-  std::vector<std::size_t> offsets;  ///< of the places in VTK's order, x fastest
+  std::vector<std::size_t> offsets;  ///< offsets of the places in VTK's order, x fastest
 };
 
 VtkGrid vtk_grid(const ExportSource& source) {
@@ -153,7 +153,7 @@ std::string vtk_time(const ExportSource& source, std::uint64_t frame) {
       since_s);
 }
 
-/// Arrays of all entries; `offsets` are those of the places in VTK's order.
+/// Writes arrays of all entries; `offsets` are those of the places in VTK's order.
 void write_point_data(PartialFile& file, const ExportSource& source, const std::vector<std::size_t>& offsets,
                       std::uint64_t frame) {
   const std::vector<std::complex<double>> values = source.values(frame);
@@ -168,7 +168,7 @@ void write_point_data(PartialFile& file, const ExportSource& source, const std::
       }
       file.write(vtk_array(source.is_complex() ? fmt::format("{} {}", name, part.name) : name, array));
       if (!source.is_complex()) {
-        break;  // the other parts say nothing of a real value
+        break;  // the other parts of a real value are trivial
       }
     }
   }
@@ -188,9 +188,9 @@ void write_vti(const std::filesystem::path& path, const ExportSource& source, co
   file.finish();
 }
 
-/// Places on a surface, with their normals; points that do not lie on it are hidden.
+/// Writes places on a surface, with their normals; points that are not on it are hidden.
 void write_vts(const std::filesystem::path& path, const ExportSource& source, std::uint64_t frame) {
-  constexpr int kHiddenPoint = 2;  // of VTK's ghost types
+  constexpr int kHiddenPoint = 2;  // one of VTK's ghost types
   const std::vector<Axis>& axes = source.space_axes();
   const std::string extent =
       fmt::format("0 {} 0 {} 0 0", axes[axes.size() - 1].size() - 1, axes[axes.size() - 2].size() - 1);
@@ -224,7 +224,7 @@ void write_vts(const std::filesystem::path& path, const ExportSource& source, st
   file.finish();
 }
 
-/// With the ending of the kind of grid, where it has that of either kind.
+/// The path with the extension of the kind of grid, if it has the extension of either kind.
 std::filesystem::path vtk_path(std::filesystem::path path, bool is_on_surface) {
   if (path.extension() == ".vti" || path.extension() == ".vts") {
     path.replace_extension(is_on_surface ? ".vts" : ".vti");

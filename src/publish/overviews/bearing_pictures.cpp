@@ -50,7 +50,7 @@ std::vector<std::vector<std::size_t>> combinations_of(const ResultHeader& header
   return all;
 }
 
-/// Which bearing each value of a product belongs to; values of other entries of the chosen axes belong to none.
+/// Bearing index of each value of a product; none for values of other entries of the chosen axes.
 constexpr std::size_t kNoBearing = std::numeric_limits<std::size_t>::max();
 std::vector<std::size_t> bearings_of_values(const ResultHeader& header, const Product& product,
                                             const std::string& bearing, const std::vector<std::string>& chosen,
@@ -91,7 +91,7 @@ ResultHeader header_of_bearings(const ResultHeader& of, const Product& product, 
   return header;
 }
 
-/// Rounded to a thousandth of the time's decade, as labels have no more digits.
+/// Times rounded to a thousandth of their decade, as labels have no more digits.
 std::vector<double> times_of_rows(const FrameTimes& times, std::size_t rows) {
   const double last = times.values.back();
   const double decade = last > 0.0 ? std::pow(10.0, std::floor(std::log10(last)) - 3.0) : 1.0;
@@ -104,7 +104,7 @@ std::vector<double> times_of_rows(const FrameTimes& times, std::size_t rows) {
 
 std::string name_of_bearings(const ResultHeader& header, const Product& product, const std::string& bearing,
                              const std::vector<std::string>& chosen, const std::vector<std::size_t>& indices) {
-  // The name of the picture of one frame's map over the chosen axes, without its frame.
+  // Name of the picture of one frame's map over the chosen axes, without the frame.
   ResultHeader of_chosen;
   of_chosen.processor = header.processor;
   of_chosen.axes = header.axes;
@@ -154,7 +154,7 @@ std::size_t write_bearing_pictures(const std::filesystem::path& directory, const
   for (std::size_t index = 0; index < header.products.size() && reader.frames(processor) > 1; ++index) {
     const Product& product = header.products[index];
     const bool is_length = product.unit == "m" && product.type != ElementType::kComplex64;
-    if (product.form != Product::Form::kArray || is_length) {  // the largest of distances means nothing
+    if (product.form != Product::Form::kArray || is_length) {  // a maximum of lengths is meaningless
       continue;
     }
     const std::vector<std::string> chosen = further_axes(product);

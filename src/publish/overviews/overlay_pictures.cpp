@@ -13,7 +13,7 @@
 namespace nearfield {
 namespace {
 
-constexpr std::array kContourPlaces = {0.25, 0.5, 0.75};  // on the upper map's scale
+constexpr std::array kContourPlaces = {0.25, 0.5, 0.75};  // fractions of the upper map's scale
 
 /// A product of a processor of the file.
 struct MapOfFile {
@@ -54,7 +54,7 @@ MapOfFile find_map(const ResultsReader& reader, const std::string& name) {
       fmt::format("--overlay: expected a processor of the file, one of {}; found \"{}\"", found, processor));
 }
 
-/// The two axes that a map is drawn over: down, then across.
+/// The two axes over which a map is drawn: down, then across.
 std::array<const Axis*, 2> axes_of(const ResultHeader& header, const Product& product) {
   const std::size_t count = product.axes.size();
   return {header.axis(product.axes[count - 2]), header.axis(product.axes[count - 1])};
@@ -86,7 +86,7 @@ void require_same_axes(const ResultsReader& reader, const MapOfFile& upper, cons
   }
 }
 
-/// Whether the entries of axes that both maps have besides those that are drawn are each other's nearest.
+/// True if the entries of other axes that both maps have are each other's nearest.
 bool go_together(const ResultHeader& upper_header, const ArraySubject& upper, const ResultHeader& lower_header,
                  const ArraySubject& lower) {
   const Product& over = upper_header.products[upper.product];

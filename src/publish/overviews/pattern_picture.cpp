@@ -34,7 +34,7 @@ void write_pattern_picture(const std::filesystem::path& directory, const ResultH
     const double span = last - first;
     return area.x + (span != 0.0 ? (axis.values[i] - first) / span : 0.0) * (area.width - 1);
   };
-  // Inside the frame, where a level is lower, too.
+  // Clips lower levels to the frame.
   const auto down = [&](std::size_t i) {
     const auto power = static_cast<double>(values[i]);
     const double shown = options.decibels ? 10.0 * std::log10(std::max(power, 1e-30)) : std::sqrt(power);
@@ -48,7 +48,7 @@ void write_pattern_picture(const std::filesystem::path& directory, const ResultH
     }
   }
   std::vector<Tick> ticks = ticks_between(low, high, area.height / kPixelsPerTick);
-  for (Tick& tick : ticks) {  // values rise upwards
+  for (Tick& tick : ticks) {  // values increase upwards
     tick.position = 1.0 - tick.position;
   }
   draw_axis_left(canvas, area, ticks, options.decibels ? "level re the maximum [dB]" : "amplitude re the maximum");

@@ -22,18 +22,18 @@ namespace {
 
 constexpr int kSectionsTop = 96;
 constexpr int kSectionsLeft = 100;
-constexpr int kSectionsGap = 96;  ///< between cuts: the labels of axes
+constexpr int kSectionsGap = 96;  ///< between cuts, for the labels of axes
 constexpr int kSectionsRight = 120;
 constexpr int kSectionsBelow = 56;
-constexpr int kSectionsRoom = 960;  ///< pixels for the cells side by side
+constexpr int kSectionsRoom = 960;  ///< pixels for adjacent cells
 constexpr int kMostCell = 16;
 constexpr int kSectionsBarWidth = 16;
-constexpr int kLeastDepth = 60;  ///< pixels, of a few depths
+constexpr int kLeastDepth = 60;  ///< pixels, for few depths
 
 struct Volume {
   std::size_t processor = 0;
   std::size_t product = 0;
-  std::size_t depth_axis = 0;  ///< its index in the product's axes
+  std::size_t depth_axis = 0;  ///< index in the product's axes
 };
 
 std::optional<std::size_t> depth_axis_of(const ResultHeader& header, const Product& product) {
@@ -74,7 +74,7 @@ std::size_t nearest_entry(const Axis& axis, double value) {
   return static_cast<std::size_t>(std::distance(axis.values.begin(), nearest));
 }
 
-/// The axes of a volume, and the place on them.
+/// Axes of a volume, and the place on them.
 struct Cut {
   const Axis* x = nullptr;
   const Axis* y = nullptr;
@@ -103,7 +103,7 @@ Cut cut_of(const ResultHeader& header, const Volume& volume, const std::array<do
   return cut;
 }
 
-/// All values over depth, y and x, magnitudes of complex ones, for one entry of the further axes.
+/// All values over depth, y and x, as magnitudes if complex, for one entry of the further axes.
 std::vector<double> volume_of(const ResultHeader& header, const Volume& volume, const Frame& frame,
                               std::vector<std::size_t> indices) {
   std::vector<double> values;
@@ -130,7 +130,7 @@ std::vector<Tick> ticks_on(const Axis& axis, int length, int pixels_a_tick) {
   return ticks;
 }
 
-/// One cut: `value(row, column)` of its cells, and lines through the place.
+/// Draws one cut: `value(row, column)` of its cells, and lines through the place.
 template <class Value>
 void draw_cut(Canvas& canvas, const Area& area, const Axis& across, const Axis& down, const ScaledValues& scaled,
               const MapMarks& marks, const Value& value) {

@@ -19,11 +19,11 @@ struct SectionOptions {
   ScaleChoice scale = {};
 };
 
-/// Where the cuts lie: x-y at the top left, depth-y right of it with the same rows, x-depth below with the same
+/// Placement of the cuts: x-y at the top left, depth-y right of it with the same rows, x-depth below with the same
 /// columns.
 struct SectionsLayout {
   int width = 0;
-  int height = 0;  ///< without the lines of notes below
+  int height = 0;  ///< without the lines of notes at the bottom
   Area xy;
   Area depth_y;
   Area x_depth;
@@ -31,10 +31,10 @@ struct SectionsLayout {
 };
 SectionsLayout sections_layout(std::size_t columns, std::size_t rows, std::size_t depths);
 
-/// "sections00003_far_map_frequency1000.0Hz.png" for each frame and each entry of further axes: three cuts through the
-/// entries nearest to the place, on one scale, that of the whole volume, with lines through the place. A volume is an
-/// array whose last two axes are y and x, with an axis of at least two depths, distance or z. Returns how many were
-/// drawn. Throws UsageError where the file has no such volume, or the place lies outside of it.
+/// Draws "sections00003_far_map_frequency1000.0Hz.png" for each frame and each entry of further axes: three cuts
+/// through the entries nearest to the place, on one scale, that of the whole volume, with lines through the place. A
+/// volume is an array whose last two axes are y and x, with an axis of at least two depths, distance or z. Returns the
+/// number of pictures. Throws UsageError if the file has no such volume, or the place is outside of it.
 std::size_t write_sections(const std::filesystem::path& directory, const ResultsReader& reader,
                            const SectionOptions& options);
 

@@ -36,7 +36,7 @@ void for_each_source(const ResultsReader& reader, std::size_t processor, std::si
   }
 }
 
-/// What the panels show of a source, [panel].
+/// Values of a source in the panels, [panel].
 std::array<double, 3> values_of(const FoundSource& source, bool are_directions) {
   if (are_directions) {
     const Bearing bearing = bearing_of(source.x, source.y, source.z);
@@ -54,7 +54,7 @@ TrackPanel panel_of(const ResultHeader& header, const std::string& name, const s
     panel.low = std::min(axis->values.front(), axis->values.back()) - half;
     panel.high = std::max(axis->values.front(), axis->values.back()) + half;
   }
-  if (!(panel.high > panel.low)) {  // nothing was found, or one place alone
+  if (!(panel.high > panel.low)) {  // no sources, or all at one place
     const double middle = std::isfinite(panel.low) ? panel.low : 0.0;
     panel.low = middle - 1.0;
     panel.high = middle + 1.0;
@@ -84,7 +84,7 @@ void draw_legend(Canvas& canvas, const TracksLayout& layout, const std::set<std:
   }
 }
 
-/// The end of the axis of time.
+/// End of the time axis.
 double end_of(const FrameTimes& times) { return times.values.back() > 0.0 ? times.values.back() : 1.0; }
 
 void draw_track_axes(Canvas& canvas, const TracksLayout& layout, const std::vector<TrackPanel>& panels,
@@ -92,7 +92,7 @@ void draw_track_axes(Canvas& canvas, const TracksLayout& layout, const std::vect
   for (std::size_t i = 0; i < panels.size(); ++i) {
     const Area& area = layout.panels[i];
     canvas.frame(area.x, area.y, area.width, area.height);
-    // Values rise upwards: the ticks of an axis that runs down, turned over.
+    // Values increase upwards: the ticks of a downward axis, mirrored.
     std::vector<Tick> ticks = ticks_between(panels[i].low, panels[i].high, area.height / kPixelsPerTick);
     for (Tick& tick : ticks) {
       tick.position = 1.0 - tick.position;

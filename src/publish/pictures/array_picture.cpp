@@ -20,8 +20,8 @@
 namespace nearfield {
 namespace {
 
-// Pixels around the panel: titles above, tick labels and axis titles at the left and below, the colour bar at the
-// right.
+// Margins around the panel in pixels: titles above, tick labels and axis titles at the left and below, the colour bar
+// at the right.
 constexpr int kArrayTop = 92;
 constexpr int kArrayLeft = 130;
 constexpr int kArrayBarGap = 14;
@@ -30,11 +30,11 @@ constexpr int kArrayRight = 90;
 constexpr int kArrayBelow = 60;
 constexpr int kArrayLeastWidth = 740;
 constexpr int kArrayLeastBarHeight = 120;
-constexpr int kMostDown = 600;  ///< unless there are more rows than fit
+constexpr int kMostDown = 600;  ///< unless there are more rows
 constexpr int kLargestCell = 64;
 constexpr int kArrayLargestPanel = 4096;
 
-/// The axes that are drawn; of a product with one axis there is none that runs down.
+/// The drawn axes; a product with one axis has no vertical one.
 struct Drawn {
   const Axis* across = nullptr;
   const Axis* down = nullptr;
@@ -57,14 +57,14 @@ std::vector<std::string> chosen_axes(const Product& product) {
   return {product.axes.begin(), product.axes.end() - static_cast<std::ptrdiff_t>(drawn)};
 }
 
-/// What is coloured.
+/// Values of the coloured cells.
 ScaledValues cells_of(const ResultHeader& header, const Frame& frame, const ArraySubject& subject,
                       const PictureOptions& options) {
   const Product& product = header.products[subject.product];
   return scaled_values(product, map_values(header, frame, subject), options);
 }
 
-/// "1000" or, of two numbers, "400 to 600".
+/// "1000", or for two numbers "400 to 600".
 std::string text_of_entry(const Axis& axis, std::size_t index) {
   const auto first = axis.values.begin() + static_cast<std::ptrdiff_t>(index * axis.components);
   std::vector<std::string> numbers;
@@ -76,7 +76,7 @@ std::string text_of_entry(const Axis& axis, std::size_t index) {
 
 bool has_unit(const std::string& unit) { return !unit.empty() && unit != "1"; }
 
-/// A prefix before "Pa^2" would be squared, too.
+/// False for units such as "Pa^2", as the prefix would be squared, too.
 bool takes_prefix(const std::string& unit) {
   const std::size_t end = std::min(unit.find_first_of("^/*"), unit.size());
   return has_unit(unit) && (end == unit.size() || unit[end] != '^');
@@ -90,7 +90,7 @@ std::string text_of_value(double value, const std::string& unit) {
       fmt::format("{:.3g}{}{}", value, has_unit(unit) ? " " : "", has_unit(unit) ? written_unit(unit) : ""));
 }
 
-/// Of a level "63.2 dB re 20 µPa".
+/// Value as text, for a level "63.2 dB re 20 µPa".
 std::string text_of(const ScaledValues& cells, double value, const std::string& unit) {
   return cells.are_levels ? with_minus_signs(fmt::format("{:.1f} {}", cells.rule.level(value), cells.rule.unit))
                           : text_of_value(value, unit);
@@ -98,7 +98,7 @@ std::string text_of(const ScaledValues& cells, double value, const std::string& 
 
 std::string title_of(const Axis& axis) { return axis_title(axis.name, axis.unit); }
 
-/// A label in the middle of each cell, or of every second, third, ... cell, so that `pixels` of them have room.
+/// Labels in the middle of each cell, or of every second, third, ... cell, so that `pixels` of them have room.
 std::vector<Tick> ticks_of(const Axis& axis, int length, double pixels) {
   const std::size_t count = axis.size();
   const double of_cell = static_cast<double>(length) / static_cast<double>(count);
@@ -143,7 +143,7 @@ void draw_scale(Canvas& canvas, const Area& bar, const Product& product, const S
   draw_bar(canvas, bar, ticks, has_unit(unit) ? fmt::format("{} [{}]", name, unit) : name, magnitude_colour);
 }
 
-/// "63.2 dB re 20 µPa at y = 0.1 m, x = -0.2 m" of the largest value, or the range of values.
+/// "63.2 dB re 20 µPa at y = 0.1 m, x = -0.2 m" for the largest value, or the range of values.
 std::string range_in_words(const Product& product, const Drawn& drawn, const ScaledValues& cells) {
   const std::string kind = is_complex(product) ? "Magnitude, " : "";
   if (!cells.are_levels || !(cells.most > 0.0)) {
@@ -198,8 +198,8 @@ std::vector<std::string> notes_of(const Frame& frame, const ScaledValues& cells,
   return notes;
 }
 
-/// For a file's name: the axis and its value, all names of one width; where an entry has several numbers its index, and
-/// of bands the limits behind it, which several bands could share after rounding: "_band1_447-562Hz".
+/// Part of a file's name: the axis and its value, with equal width in all names; if an entry has several numbers its
+/// index, and for bands also the limits, which several bands could share after rounding: "_band1_447-562Hz".
 std::string name_of_entry(const Axis& axis, std::size_t index) {
   if (axis.components != 1) {
     const std::string name = fmt::format("_{}{:0{}}", axis.name, index, fmt::formatted_size("{}", axis.size() - 1));
@@ -224,7 +224,7 @@ std::string name_of_entry(const Axis& axis, std::size_t index) {
   return fmt::format("_{}{}{}", axis.name, number, unit);
 }
 
-/// "frame00012_surface2_images_z+0.000m_1007.1Hz_pressure.png" of a further processor.
+/// "frame00012_surface2_images_z+0.000m_1007.1Hz_pressure.png" for a further processor.
 std::string name_of_image(const ResultHeader& header, const ImagesHeader& images, const Frame& frame,
                           const PictureSubject& subject) {
   std::string name = picture_name(images, subject);
@@ -252,7 +252,7 @@ void for_images(const ResultHeader& header, const ImagesHeader& images, const Fr
   }
 }
 
-/// Arrays that are drawn as such.
+/// True for arrays drawn by write_array_picture().
 bool is_drawn_array(const Product& product, bool are_images) {
   return product.form == Product::Form::kArray && !product.axes.empty() && !(are_images && product.name == "images");
 }
@@ -280,7 +280,7 @@ ArrayLayout array_layout(const ResultHeader& header, const Product& product, con
   const int rows = static_cast<int>(std::min<std::size_t>(drawn.rows(), kArrayLargestPanel));
   const int room =
       std::max(1, std::max(options.width, kArrayLeastWidth) - kArrayLeft - kArrayBarGap - kArrayBarWidth - kArrayRight);
-  // Only along axes of one unit do a cell's sides compare.
+  // A cell's sides are comparable only along axes of one unit.
   const bool is_square = drawn.down == nullptr || drawn.down->unit == drawn.across->unit;
   const int across =
       std::clamp(is_square ? std::min(room / columns, kMostDown / rows) : room / columns, 1, kLargestCell);

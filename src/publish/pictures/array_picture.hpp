@@ -13,19 +13,19 @@
 /// Pictures of any processor's arrays, by their axes alone.
 namespace nearfield {
 
-/// Which picture of a frame: a product that is an array with at least one axis, and an index of each axis but the last
+/// One picture of a frame: a product that is an array with at least one axis, and an index of each axis except the last
 /// two, which are drawn.
 struct ArraySubject {
   std::size_t product = 0;
   std::vector<std::size_t> indices = {};
 };
-/// All pictures of a product, the last index fastest.
+/// All pictures of a product, the last index varying fastest.
 std::vector<ArraySubject> array_subjects(const ResultHeader& header, std::size_t product);
 
-/// Where things lie in such a picture, in pixels from its top left.
+/// Placement of the parts of such a picture, in pixels from its top left.
 struct ArrayLayout {
   int width = 0;
-  int height = 0;  ///< without the lines of notes below
+  int height = 0;  ///< without the lines of notes at the bottom
   Area panel;
   Area bar;
 };
@@ -35,23 +35,24 @@ ArrayLayout array_layout(const ResultHeader& header, const Product& product, con
 /// that is not drawn.
 std::string array_picture_name(const ResultHeader& header, const ArraySubject& subject, std::uint64_t frame_index);
 
-/// What such a picture shows, [down][across]; of complex values the magnitudes. Throws DataError where the frame does
-/// not hold what the header says.
+/// Values of such a picture, [down][across]; magnitudes of complex values. Throws DataError if the frame does not match
+/// the header.
 std::vector<double> map_values(const ResultHeader& header, const Frame& frame, const ArraySubject& subject);
 
-/// Draws one picture: the last axis across, the one before it down, index 0 at the top; cells of plain colour, of
-/// complex values the magnitude, on the scale of scaled_values(), and over them the marks. Cells are square where both
-/// axes have one unit. Errors as those of write_picture().
+/// Draws one picture: the last axis across, the one before it down, index 0 at the top; cells of uniform colour, for
+/// complex values by magnitude, on the scale of scaled_values(), and over them the marks. Cells are square if both axes
+/// have one unit. Throws like write_picture().
 void write_array_picture(const std::filesystem::path& path, const ResultHeader& header, const Frame& frame,
                          const ArraySubject& subject, const PictureOptions& options, const MapMarks& marks = {});
 
-/// Holds the maxima of all that write_result_pictures() would draw of a frame, without drawing: called for each frame
-/// before, it makes the scale of a map that of all its frames.
+/// Holds the maxima of all pictures that write_result_pictures() would draw of a frame, without drawing: if called for
+/// each frame first, it makes a map's scale that of all its frames.
 void hold_result_maxima(const ResultHeader& header, const Frame& frame, PictureScale& scale);
 
-/// Writes all pictures of a frame into `directory`: images as write_picture() draws them, the other arrays as
-/// write_array_picture(), with circles on the sources that the same processor found; figures and tables are not drawn.
-/// The first processor's images have the name picture_name(), further processors' also their names. Returns how many.
+/// Writes all pictures of a frame into `directory`: images by write_picture(), other arrays by write_array_picture(),
+/// with circles on the sources that the same processor found; figures and tables are not drawn. The first processor's
+/// images have the name picture_name(); those of further processors contain also their names. Returns the number of
+/// pictures.
 std::size_t write_result_pictures(const std::filesystem::path& directory, const ResultHeader& header,
                                   const Frame& frame, PictureScale& scale);
 

@@ -10,9 +10,9 @@
 namespace nearfield {
 namespace {
 
-/// Rounding of a multiple of a step must not push the last tick out of the range.
+/// Rounding of a multiple of a step must not move the last tick out of the range.
 constexpr double kTickSlack = 1e-9;
-/// Beyond these, labels in powers of ten are shorter.
+/// Beyond these limits, labels in powers of ten are shorter.
 constexpr int kMostDecimals = 6;
 constexpr double kLargestPlain = 1e6;
 
@@ -36,7 +36,7 @@ std::vector<double> nice_ticks(double low, double high, int max_count) {
   if (!std::isfinite(high - low) || !(high > low) || max_count < 1) {
     return {};
   }
-  // One of these decades' steps exceeds the range, so that at most one multiple is left.
+  // One of these decades' steps exceeds the range, so that at most one multiple remains.
   const int smallest = static_cast<int>(std::floor(std::log10((high - low) / max_count)));
   const int largest = static_cast<int>(std::ceil(std::log10(std::max(std::abs(low), std::abs(high))))) + 1;
   for (int exponent = smallest; exponent <= largest; ++exponent) {

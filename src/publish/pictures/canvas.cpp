@@ -68,7 +68,7 @@ void Canvas::paint(int x, int y, int width, int height, const std::function<Rgb8
   cairo_surface_mark_dirty(surface_.get());
 }
 
-// Lines one pixel wide are sharp when they run through pixel centres.
+// Lines one pixel wide are sharp if they pass through pixel centres.
 void Canvas::frame(int x, int y, int width, int height) {
   set_colour(context_.get(), kInk);
   cairo_rectangle(context_.get(), x - 0.5, y - 0.5, width + 1.0, height + 1.0);
@@ -122,7 +122,7 @@ void Canvas::text(double x, double y, const std::string& text, const TextStyle& 
   if (style.upwards) {
     cairo_rotate(context_.get(), -std::numbers::pi / 2.0);
   }
-  // Figures are about 0.73 of the size high: half of that below the point puts them in the middle.
+  // Digits are about 0.73 of the size high: half of that below the point centres them.
   constexpr double kHalfFigureHeight = 0.365;
   cairo_move_to(context_.get(), std::round(offset_of(style.align, text_width(text, style))),
                 std::round(kHalfFigureHeight * style.size));

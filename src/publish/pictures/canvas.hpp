@@ -16,31 +16,32 @@ struct TextStyle {
   double size = 13.0;
   bool bold = false;
   Align align = Align::kStart;
-  bool upwards = false;  ///< turned by 90 degrees, read from below
+  bool upwards = false;  ///< rotated by 90 degrees, read from below
   Rgb8 colour = {34, 34, 34};
 };
 
 /// A white raster to draw on, with cairo; coordinates are whole pixels from the top left.
 class Canvas {
  public:
-  /// Throws IoError when cairo cannot make a surface of that size.
+  /// Throws IoError if cairo cannot make a surface of that size.
   Canvas(int width, int height);
 
-  /// Fills the rectangle pixel by pixel with colour(column, row), both counted from the rectangle's top left.
+  /// Fills the rectangle pixel by pixel with colour(column, row), both relative to the rectangle's top left.
   void paint(int x, int y, int width, int height, const std::function<Rgb8(int, int)>& colour);
-  /// A frame one pixel wide just outside the rectangle.
+  /// Draws a frame one pixel wide just outside the rectangle.
   void frame(int x, int y, int width, int height);
-  /// A line one pixel wide, horizontal or vertical, both ends included.
+  /// Draws a line one pixel wide, horizontal or vertical, both ends included.
   void line(int x0, int y0, int x1, int y1);
-  /// A straight line of any direction and width, smoothed; ends are points between pixels.
+  /// Draws a straight line of any direction and width, smoothed; ends are points between pixels.
   void stroke(double x0, double y0, double x1, double y1, double width, const Rgb8& colour);
-  /// A circle whose line is `width` pixels wide, smoothed.
+  /// Draws a circle whose line is `width` pixels wide, smoothed.
   void circle(double x, double y, double radius, double width, const Rgb8& colour);
-  /// Text at a point: `style.align` along the text, its height centred on the point.
+  /// Draws text at a point: `style.align` along the text, its height centred on the point.
   void text(double x, double y, const std::string& text, const TextStyle& style);
   [[nodiscard]] double text_width(const std::string& text, const TextStyle& style) const;
 
-  /// Writes a PNG to `path`.partial and renames it. Throws IoError naming the path and the reason; nothing is left.
+  /// Writes a PNG to `path`.partial and renames it. Throws IoError with the path and the reason, and then leaves no
+  /// file.
   void write_png(const std::filesystem::path& path) const;
 
  private:

@@ -9,14 +9,14 @@ namespace {
 constexpr Rgb8 kMarkShadow = {20, 20, 30};
 constexpr TextStyle kMarkText = {.size = 12.0, .colour = kMarkColour};
 
-/// A point where a side of a square of four cells is crossed, in cells from its first one.
+/// Intersection of a contour with a side of a square of four cells, in cells from its first one.
 struct Crossing {
   double column = 0.0;
   double row = 0.0;
 };
 
-/// The crossings of the four sides, in order round the square; `corners` are top left, top right, bottom right, bottom
-/// left.
+/// Intersections with the four sides, in order round the square; `corners` are top left, top right, bottom right,
+/// bottom left.
 std::vector<Crossing> crossings_of(const std::array<double, 4>& corners, double level) {
   constexpr std::array<Crossing, 4> kPlaces = {{{0.0, 0.0}, {1.0, 0.0}, {1.0, 1.0}, {0.0, 1.0}}};
   std::vector<Crossing> crossings;
@@ -35,7 +35,7 @@ std::vector<Crossing> crossings_of(const std::array<double, 4>& corners, double 
   return crossings;
 }
 
-/// An axis's value at a place between entries.
+/// Axis value at a fractional index.
 double value_at(const Axis& axis, double place) {
   const auto entry = std::min(static_cast<std::size_t>(place), axis.size() - 1);
   const std::size_t next = std::min(entry + 1, axis.size() - 1);
@@ -128,7 +128,7 @@ std::vector<ContourPiece> contours_of(const std::vector<double>& values, const A
       if (std::isnan(corners[0] + corners[1] + corners[2] + corners[3])) {
         continue;
       }
-      // Two crossings, or four at a saddle, of which neighbours are joined.
+      // Two crossings, or four at a saddle, whose neighbours are joined.
       const std::vector<Crossing> crossings = crossings_of(corners, level);
       for (std::size_t i = 0; i + 1 < crossings.size(); i += 2) {
         const auto along = [&](const Axis& axis, std::size_t cell, double offset) {

@@ -25,16 +25,16 @@
 namespace nearfield {
 namespace {
 
-constexpr double kPhaseFloor = 0.01;  ///< of the maximum: below, the phase is mostly noise
+constexpr double kPhaseFloor = 0.01;  ///< fraction of the maximum: below it, the phase is mostly noise
 constexpr Rgb8 kFaintPhase = {222, 222, 222};
 
-/// One image and what is needed to colour it.
+/// One image with its colour scale.
 struct View {
   std::span<const std::complex<float>> pixels;  ///< [row][column]
   std::size_t rows = 0;
   std::size_t columns = 0;
-  double maximum = 0.0;  ///< of the finite magnitudes
-  double top = 0.0;      ///< of the magnitude's scale
+  double maximum = 0.0;  ///< largest finite magnitude
+  double top = 0.0;      ///< top of the magnitude's scale
   bool decibels = false;
   double floor_db = 0.0;
   double db_per_decade = 20.0;  ///< 10 for powers
@@ -75,7 +75,7 @@ View view_of(const ImagesHeader& header, const ImageFrame& frame, const PictureS
   return view;
 }
 
-/// Place of a magnitude on its scale, 0 at the bottom, 1 at the top, above 1 beyond it.
+/// Position of a magnitude on its scale, 0 at the bottom, 1 at the top, larger above it.
 double scale_position(const View& view, double magnitude) {
   if (!(view.top > 0.0)) {
     return 0.0;
@@ -84,7 +84,7 @@ double scale_position(const View& view, double magnitude) {
   return view.decibels ? 1.0 - view.db_per_decade * std::log10(ratio) / view.floor_db : ratio;
 }
 
-/// Paints `view` into `area`, each pixel of the image as a cell of plain colour.
+/// Paints `view` into `area`, each pixel of the image as a cell of uniform colour.
 template <typename Colour>
 void paint_cells(Canvas& canvas, const Area& area, const View& view, Colour colour) {
   canvas.paint(area.x, area.y, area.width, area.height, [&](int column, int row) {
@@ -97,7 +97,7 @@ void paint_cells(Canvas& canvas, const Area& area, const View& view, Colour colo
   canvas.frame(area.x, area.y, area.width, area.height);
 }
 
-/// The outer edges of the pixels along an axis; half a pitch beyond the outer centres.
+/// Outer edges of the pixels along an axis; half a pitch beyond the outer centres.
 struct Range {
   double low = 0.0;
   double high = 0.0;
@@ -108,7 +108,7 @@ Range edges_of(const std::vector<double>& positions_m, double metres_per_pixel, 
   return {centre - metres_per_pixel * pixels / 2.0, centre + metres_per_pixel * pixels / 2.0};
 }
 
-/// Metres to a picture's pixel; both directions share it.
+/// Metres per pixel of the picture, equal in both directions.
 double metres_per_pixel(const ImagesHeader& header, const Area& area) {
   const auto span_m = [](const std::vector<double>& positions_m, int pixels) {
     const auto count = static_cast<double>(positions_m.size());
@@ -120,7 +120,7 @@ double metres_per_pixel(const ImagesHeader& header, const Area& area) {
   return header.y_m.size() > 1 ? span_m(header.y_m, area.height) : 0.01 / area.width;
 }
 
-/// As many ticks as leave room for their labels side by side, `most` at most.
+/// Most ticks whose adjacent labels have room, up to `most`.
 std::vector<Tick> ticks_for_width(const Canvas& canvas, const Range& range, int width,
                                   std::size_t most = std::size_t{1} << 20U) {
   constexpr double kGap = 16.0;
@@ -151,7 +151,7 @@ void draw_axes(Canvas& canvas, const Area& area, const ImagesHeader& header) {
                  axis_title("y", "m"));
 }
 
-/// A quantity's letter and its name in words.
+/// Symbol and name of a quantity.
 struct QuantityName {
   std::string symbol;
   std::string words;
@@ -169,7 +169,7 @@ QuantityName name_of_quantity(const ImagesHeader& header) {
   return {header.quantity, header.quantity};
 }
 
-/// The level rule of the header's quantity: of images, peak values.
+/// Level rule of the header's quantity, for peak values of images.
 LevelRule level_rule_of(const ImagesHeader& header) {
   Product product;
   product.unit = header.unit;
@@ -206,7 +206,7 @@ void draw_magnitude(Canvas& canvas, const PictureLayout& layout, const ImagesHea
            magnitude_colour);
 }
 
-/// A real quantity: its values with their signs on the left, on a scale that is the same to both sides of 0.
+/// Draws a real quantity: its signed values on the left, on a scale symmetric about 0.
 void draw_signed(Canvas& canvas, const PictureLayout& layout, const ImagesHeader& header, const View& view) {
   paint_cells(canvas, layout.magnitude, view, [&](std::complex<float> pixel) {
     return signed_colour(view.top > 0.0 ? static_cast<double>(pixel.real()) / view.top : 0.0);
@@ -231,7 +231,7 @@ void draw_signed(Canvas& canvas, const PictureLayout& layout, const ImagesHeader
            [](double value) { return signed_colour(2.0 * value - 1.0); });
 }
 
-/// Beside it its level, without the sign, which shows what is weak.
+/// Draws the level next to it, without the sign, which shows weak values.
 void draw_level(Canvas& canvas, const PictureLayout& layout, const ImagesHeader& header, View view) {
   view.decibels = true;
   paint_cells(canvas, layout.phase, view,
@@ -275,7 +275,7 @@ void draw_titles(Canvas& canvas, const ImagesHeader& header, const ImageFrame& f
   canvas.text(kMargin, 47, subtitle, kSubtitleStyle);
 }
 
-/// Of images on a surface that is no plane: whether its normal is 0.
+/// True if a pixel of a surface that is no plane has a normal of 0.
 bool lies_beside_surface(const ImagesHeader& header, std::size_t pixel) {
   constexpr std::size_t kComponents = 3;
   const std::size_t first = kComponents * pixel;

@@ -11,16 +11,17 @@
 namespace nearfield {
 
 struct PictureOptions {
-  bool decibels = false;    ///< magnitude as a level re the scale's top
-  double floor_db = -40.0;  ///< the level that gets the darkest colour
+  bool decibels = false;    ///< magnitude as a level relative to the scale's top
+  double floor_db = -40.0;  ///< level of the darkest colour
   std::optional<double>
-      fixed_maximum;  ///< top of the magnitude's scale, in the image's unit; else the picture's own maximum
-  /// Bottom of the scale of an array with negative values, in the product's unit; else the least of the picture's own.
+      fixed_maximum;  ///< top of the magnitude's scale, in the image's unit; default: the picture's own maximum
+  /// Bottom of the scale of an array with negative values, in the product's unit; default: the picture's own least
+  /// value.
   std::optional<double> fixed_minimum = {};
-  int width = 1200;  ///< at most that many pixels, unless there are more columns than fit
+  int width = 1200;  ///< largest width in pixels, unless there are more columns
 };
 
-/// Which image of a frame.
+/// One image of a frame.
 struct PictureSubject {
   std::uint64_t frame_index = 0;
   std::size_t plane = 0;
@@ -35,38 +36,39 @@ struct Area {
   int height = 0;
 };
 
-/// Where things lie in a picture, in pixels from its top left.
+/// Placement of a picture's parts, in pixels from its top left.
 struct PictureLayout {
   int width = 0;
-  int height = 0;  ///< without the lines of notes below
+  int height = 0;  ///< without the lines of notes at the bottom
   Area magnitude;
   Area phase;
   Area magnitude_bar;
   Area phase_bar;
 };
 
-/// Magnitude left and phase right, or magnitude above phase where images are at least twice as wide as high. Cells have
-/// a whole number of pixels in the direction that has the smaller pitch; the aspect ratio is that of the array. Points
-/// of a surface are stripes side by side, over their numbers from 0. Throws DataError when the header's pixel positions
-/// are not evenly spaced and rising.
+/// Magnitude left and phase right, or magnitude above phase if images are at least twice as wide as high. Cells have a
+/// whole number of pixels in the direction of the smaller pitch; the aspect ratio is that of the array. Points of a
+/// surface are adjacent stripes, over their numbers from 0. Throws DataError if the header's pixel positions are not
+/// evenly spaced and ascending.
 PictureLayout picture_layout(const ImagesHeader& header, const PictureOptions& options);
 
-/// Whether images are of single points of a surface, one row whose x_m is the way along them, which begins with 0.
+/// True if images are of single points of a surface, one row whose x_m is the distance along them, which begins with 0.
 bool shows_points_of_surface(const ImagesHeader& header);
 
-/// "frame00012_z+0.000m_1007.1Hz_pressure.png". Frequencies get leading zeros, and both get as many decimals as it
-/// takes, so that names of one run differ and sort by frame, plane and frequency.
+/// "frame00012_z+0.000m_1007.1Hz_pressure.png". Frequencies get leading zeros, and both get as many decimals as needed
+/// to make names of one run differ and sort by frame, plane and frequency.
 std::string picture_name(const ImagesHeader& header, const PictureSubject& subject);
 
-/// Draws one image of a frame: magnitude and phase, of an intensity, which is real, the values with their signs and
-/// their level; axes in metres (y pointing down, row 0 on top; none of points of a surface but their numbers), colour
-/// bars with units, frequency, plane, time and flags. Phases below 1 % of the image's maximum are grey, pixels that are
-/// not finite hatched. Throws IoError when the file cannot be written (nothing is left of it then), DataError when the
-/// frame does not hold what the header says, ConfigError on options out of range.
+/// Draws one image of a frame: magnitude and phase, or for an intensity, which is real, the signed values and their
+/// level; axes in metres (y pointing down, row 0 on top; points of a surface only have their numbers), colour bars with
+/// units, frequency, plane, time and flags. Phases below 1 % of the image's maximum are grey, pixels that are not
+/// finite hatched. Throws IoError if the file cannot be written (and leaves none), DataError if the frame does not
+/// match the header, ConfigError on options out of range.
 void write_picture(const std::filesystem::path& path, const ImagesHeader& header, const ImageFrame& frame,
                    const PictureSubject& subject, const PictureOptions& options);
 
-/// Writes one picture per plane and frequency into `directory`, which is made when it does not exist. Errors as above.
+/// Writes one picture per plane and frequency into `directory`, which is made if it does not exist. Throws like
+/// write_picture().
 void write_frame_pictures(const std::filesystem::path& directory, const ImagesHeader& header, const ImageFrame& frame,
                           std::uint64_t frame_index, const PictureOptions& options);
 

@@ -12,7 +12,8 @@
 namespace nearfield {
 namespace {
 
-// Pixels around a panel: titles above, tick labels and axis titles at the left and below, the colour bar at the right.
+// Margins around a panel in pixels: titles above, tick labels and axis titles at the left and below, the colour bar at
+// the right.
 constexpr int kTop = 66;
 constexpr int kPanelTitle = 26;
 constexpr int kLeft = 80;
@@ -27,12 +28,13 @@ constexpr int kLeastSlot = 370;  ///< room for a panel's title
 constexpr int kLeastWidth = 2 * kLeastSlot;
 constexpr int kLeastBarHeight = 120;  ///< room for a few ticks beside a single row of pixels
 constexpr int kLargestPanel = 4096;
-constexpr double kHighestPanel = 1.8;  ///< of the width that there is for it
+constexpr double kHighestPanel = 1.8;  ///< multiple of the available width
 constexpr double kWide = 2.0;
-/// Positions in files are decimal fractions of metres: a thousandth of the pitch is far above their rounding.
+/// Relative tolerance of the pitch. Positions in files are decimal fractions of metres: a thousandth of the pitch is
+/// far above their rounding.
 constexpr double kPitchTolerance = 1e-3;
 
-/// Distance of neighbouring pixels; 0 when there is only one.
+/// Distance of neighbouring pixels; 0 if there is only one.
 double pitch_of(const std::vector<double>& positions_m, const char* name) {
   if (positions_m.empty()) {
     throw DataError(fmt::format("picture: {}: expected the positions of pixels, found none", name));
@@ -90,7 +92,7 @@ PictureLayout picture_layout(const ImagesHeader& header, const PictureOptions& o
   const bool shows_points = shows_points_of_surface(header);
   double pitch_x_m = shows_points ? 0.0 : pitch_of(header.x_m, "x_m");
   double pitch_y_m = pitch_of(header.y_m, "y_m");
-  // A single row or column has the other pitch; a single pixel any.
+  // A single row or column uses the other pitch; a single pixel any.
   pitch_x_m = pitch_x_m > 0.0 ? pitch_x_m : (pitch_y_m > 0.0 ? pitch_y_m : 0.01);
   pitch_y_m = pitch_y_m > 0.0 ? pitch_y_m : pitch_x_m;
   const double aspect =

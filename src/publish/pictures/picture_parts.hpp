@@ -7,12 +7,12 @@
 #include "publish/pictures/canvas.hpp"
 #include "publish/pictures/picture.hpp"
 
-/// What pictures of images and pictures of other products have in common.
+/// Parts shared by pictures of images and pictures of other products.
 namespace nearfield {
 
 inline constexpr int kMargin = 20;
 inline constexpr int kNoteHeight = 18;
-inline constexpr int kPixelsPerTick = 44;  ///< of an axis that runs down, and of a colour bar
+inline constexpr int kPixelsPerTick = 44;  ///< on a vertical axis, and on a colour bar
 
 inline const TextStyle kTitleStyle = {.size = 17.0, .bold = true};
 inline const TextStyle kSubtitleStyle = {.size = 13.0, .colour = {85, 85, 85}};
@@ -23,19 +23,19 @@ struct Tick {
   double position = 0.0;  ///< 0 to 1 along the axis
   std::string label;
 };
-/// At multiples of round numbers.
+/// Ticks at multiples of round numbers.
 std::vector<Tick> ticks_between(double low, double high, int max_count);
 double widest_label(const Canvas& canvas, const std::vector<Tick>& ticks);
 
-/// Ticks with labels and a title, below an area and at its left.
+/// Draw ticks with labels and a title, below an area or at its left.
 void draw_axis_below(Canvas& canvas, const Area& area, const std::vector<Tick>& ticks, const std::string& title);
 void draw_axis_left(Canvas& canvas, const Area& area, const std::vector<Tick>& ticks, const std::string& title);
 
-/// A vertical bar of colour(0) at the bottom to colour(1) at the top.
+/// Draws a vertical bar of colour(0) at the bottom to colour(1) at the top.
 void draw_bar(Canvas& canvas, const Area& bar, const std::vector<Tick>& ticks, const std::string& label,
               const std::function<Rgb8(double)>& colour);
 
-/// The pattern of cells without a value, by pixels of their area.
+/// Pattern of cells without a value, by pixels of their area.
 Rgb8 hatch(int column, int row);
 
 /// A date for times after 1980, else seconds: simulated captures start at 0.

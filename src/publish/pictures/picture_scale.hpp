@@ -12,12 +12,12 @@ namespace nearfield {
 
 struct ScaleChoice {
   PictureOptions options = {};
-  /// Top of the scale of sound pressures and their mean squares, dB re 20 uPa; others have their own maximum.
+  /// Top of the scale of sound pressures and their mean squares, dB re 20 uPa; other quantities use their own maximum.
   std::optional<double> top_db = {};
-  /// The top is the largest value so far of the same map, so that pictures of a run compare; where there are negative
-  /// values, the bottom is the least one so far.
+  /// Uses the largest value so far of the same map as top, so that pictures of a run compare; with negative values, the
+  /// least one so far is the bottom.
   bool is_held = false;
-  /// With is_held: these are the values of the same map in all frames, which are read before one is drawn.
+  /// With is_held: uses the values of the same map in all frames, which are read before one is drawn.
   bool is_common = false;
 };
 
@@ -25,7 +25,7 @@ struct ScaleChoice {
 class PictureScale {
  public:
   explicit PictureScale(const ScaleChoice& choice) : choice_(choice) {}
-  /// `name` is the picture's, whose first part up to '_' names the frame; `values` are magnitudes.
+  /// `name` is the picture's, whose first part up to '_' identifies the frame; `values` are magnitudes.
   PictureOptions options_for(const std::string& name, const LevelRule& rule, std::span<const double> values);
   [[nodiscard]] const ScaleChoice& choice() const { return choice_; }
 

@@ -27,7 +27,7 @@ std::optional<std::size_t> column_of(const Product& table, std::string_view name
              : std::optional(static_cast<std::size_t>(std::distance(table.columns.begin(), found)));
 }
 
-/// The value of an axis that is not drawn; nothing where the map has none of that name.
+/// The value of an axis that is not drawn; absent if the map has no axis of that name.
 struct ChosenEntry {
   const Axis* axis = nullptr;
   std::size_t index = 0;
@@ -45,7 +45,7 @@ std::optional<ChosenEntry> entry_of(const ResultHeader& header, const Product& m
   return std::nullopt;
 }
 
-/// Whether no other entry is nearer to `value`.
+/// True if no other entry is nearer to `value`.
 bool is_nearest(const ChosenEntry& entry, double value) {
   const double distance = std::abs(entry.value() - value);
   return std::none_of(entry.axis->values.begin(), entry.axis->values.end(),
@@ -57,7 +57,7 @@ struct MapPlace {
   double down = 0.0;
 };
 
-/// Places and directions on planes; `z` is the distance behind the array's plane, negative in the field.
+/// Maps positions and directions to planes; `z` is the distance behind the array's plane, negative in the field.
 std::optional<MapPlace> on_plane(const std::optional<ChosenEntry>& distance, const FoundSource& source,
                                  bool is_direction, double z) {
   if (is_direction) {
@@ -70,7 +70,7 @@ std::optional<MapPlace> on_plane(const std::optional<ChosenEntry>& distance, con
   return !distance || is_nearest(*distance, -z) ? std::optional(MapPlace{source.x, source.y}) : std::nullopt;
 }
 
-/// On angles from the array's centre, or round the array's axis where the map has an axis of radii.
+/// Maps to angles from the array's centre, or about the array's axis if the map has an axis of radii.
 std::optional<MapPlace> on_angles(const std::optional<ChosenEntry>& distance, bool is_sphere, const FoundSource& source,
                                   bool is_direction, double z) {
   const double range = std::hypot(source.x, source.y, z);

@@ -25,7 +25,7 @@ ScaledValues scaled_values(const Product& product, std::vector<double> values, c
   ScaledValues scaled;
   scaled.values = std::move(values);
   scaled.rule = level_rule(product);
-  const bool is_length = product.unit == "m" && product.type != ElementType::kComplex64;  // no amplitude
+  const bool is_length = product.unit == "m" && product.type != ElementType::kComplex64;  // not an amplitude
   scaled.are_levels = options.decibels && !is_length;
   const auto is_finite = [](double value) { return std::isfinite(value); };
   if (std::any_of(scaled.values.begin(), scaled.values.end(), is_finite)) {

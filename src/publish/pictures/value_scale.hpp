@@ -6,28 +6,28 @@
 #include "nearfield/product.hpp"
 #include "publish/pictures/picture.hpp"
 
-/// How the values of any product become levels, and places on a scale of colours.
+/// Conversion of any product's values to levels, and to positions on a colour scale.
 namespace nearfield {
 
-/// The values of one map, magnitudes where they are complex, and the ends of its scale.
+/// Values of one map, as magnitudes if they are complex, and the ends of its scale.
 struct ScaledValues {
   std::vector<double> values;
-  double least = 0.0;  ///< of the finite values; 0 where there is none
-  double most = 0.0;   ///< of the finite values, and 0 at least
+  double least = 0.0;  ///< least finite value; 0 if there is none
+  double most = 0.0;   ///< largest finite value, at least 0
   LevelRule rule;
   bool are_levels = false;
   double low = 0.0;  ///< ends of the scale, dB or the product's unit
   double high = 0.0;
 
-  /// 0 to 1 on the scale, beyond them outside of it; NaN stays NaN.
+  /// Position on the scale, 0 to 1 inside it; NaN remains NaN.
   [[nodiscard]] double position(double value) const;
-  /// How many finite values lie above the scale.
+  /// Number of finite values above the scale.
   [[nodiscard]] std::size_t above() const;
 };
 
 /// With `options.decibels` the scale reaches from `options.floor_db` below its top up to that: the largest value, or
-/// `options.fixed_maximum`. Else, and where values are lengths, real and in m, it begins at 0, or at the least value
-/// or `options.fixed_minimum` where these are negative.
+/// `options.fixed_maximum`. Otherwise, and for real lengths in m, it begins at 0, or at the least value or
+/// `options.fixed_minimum` if these are negative.
 ScaledValues scaled_values(const Product& product, std::vector<double> values, const PictureOptions& options);
 
 }  // namespace nearfield

@@ -25,7 +25,7 @@ struct CloseSound {
 struct BeamFiles::File {
   explicit File(const std::filesystem::path& path) : partial(path) {}
   PartialFile partial;
-  std::unique_ptr<SNDFILE, CloseSound> sound;  // closed before the file gets its name, or is removed
+  std::unique_ptr<SNDFILE, CloseSound> sound;  // closed before the file is renamed or removed
   double largest_pa = 0.0;
 
   [[nodiscard]] IoError error(const std::string& reason) const {
@@ -64,7 +64,7 @@ BeamFiles::BeamFiles(const std::filesystem::path& folder, const std::string& pro
   }
   for (std::size_t beam = 0; beam < layout.beams; ++beam) {
     File& file = *files_.emplace_back(std::make_unique<File>(folder / fmt::format("{}-{}.wav", processor, beam)));
-    // A file of more than 4 GiB becomes RF64, which WAV cannot hold.
+    // Sets RF64 for files of more than 4 GiB, which WAV does not support.
     SF_INFO info{};
     info.samplerate = static_cast<int>(std::lround(layout.rate_hz));
     info.channels = 1;
@@ -74,7 +74,7 @@ BeamFiles::BeamFiles(const std::filesystem::path& folder, const std::string& pro
       throw file.error(sf_strerror(nullptr));
     }
     sf_command(file.sound.get(), SFC_RF64_AUTO_DOWNGRADE, nullptr, SF_TRUE);
-    sf_command(file.sound.get(), SFC_SET_ADD_PEAK_CHUNK, nullptr, SF_FALSE);  // it has a time in it
+    sf_command(file.sound.get(), SFC_SET_ADD_PEAK_CHUNK, nullptr, SF_FALSE);  // the chunk contains a time
   }
 }
 
@@ -82,7 +82,7 @@ BeamFiles::~BeamFiles() = default;
 
 void BeamFiles::add(std::uint64_t first_sample, std::span<const float> values) {
   const auto longest_gap = static_cast<std::uint64_t>(kLongestGap_s * layout_.rate_hz);
-  std::uint64_t begin = 0;  // of the frame's samples: those before have been written
+  std::uint64_t begin = 0;  // first unwritten sample of the frame
   if (next_) {
     const bool is_leap =
         first_sample > *next_ ? first_sample - *next_ > longest_gap : *next_ - first_sample >= layout_.samples;

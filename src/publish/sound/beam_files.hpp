@@ -12,41 +12,42 @@
 
 namespace nearfield {
 
-/// How a processor's frames have beams: the product `beams`, float32 in pascal over the axes beam and sample.
+/// Layout of beams in a processor's frames: the product `beams`, float32 in pascal over the axes beam and sample.
 struct BeamLayout {
-  std::size_t product = 0;  ///< its index
+  std::size_t product = 0;  ///< index of the product
   std::size_t beams = 0;
-  std::size_t samples = 0;  ///< of a frame, those since the frame before
+  std::size_t samples = 0;  ///< samples per frame, those since the previous one
   double rate_hz = 0.0;
-  std::vector<double> places = {};  ///< the axis `focus`: x, y and z of each beam, m; empty where there is none
+  std::vector<double> places = {};  ///< x, y and z of each beam, m, from the axis `focus`; empty if there is none
   friend bool operator==(const BeamLayout&, const BeamLayout&) = default;
 };
-/// Nothing where the processor makes no beams.
+/// Nullopt if the processor makes no beams.
 std::optional<BeamLayout> beams_of(const ResultHeader& header);
 
-/// What became of a processor's beams, in sentences.
+/// Results of a processor's beams, in sentences.
 struct SoundReport {
   std::vector<std::string> files;
   std::vector<std::string> warnings;
 };
 
-/// The beams of a processor as sound files, one a beam: 32-bit floats, in pascal unless a gain is set.
+/// Writes the beams of a processor as sound files, one per beam: 32-bit floats, in pascal unless a gain is set.
 ///
-/// Samples that never came, and those without a value, are zeros and counted. A leap of more than ten minutes, and one
-/// backwards, is a new beginning, whose samples follow at once.
+/// Missing samples, and those without a value, are written as zeros and counted. A jump of more than ten minutes, or
+/// backwards, is a new beginning, whose samples follow immediately.
 class BeamFiles {
  public:
-  /// Creates FOLDER/PROCESSOR-0.wav, FOLDER/PROCESSOR-1.wav and so on, which have their names once they are finished;
-  /// the folder too. Throws IoError, as all below.
+  /// Creates FOLDER/PROCESSOR-0.wav, FOLDER/PROCESSOR-1.wav and so on, which get their names when they are finished;
+  /// also the folder. Throws IoError, like all functions below.
   BeamFiles(const std::filesystem::path& folder, const std::string& processor, const BeamLayout& layout,
             double gain_db);
   BeamFiles(const BeamFiles&) = delete;
   BeamFiles& operator=(const BeamFiles&) = delete;
   ~BeamFiles();
 
-  /// A frame's values [beam][sample]; `first_sample` counts decimated samples from any beginning that all frames share.
+  /// Adds a frame's values [beam][sample]; `first_sample` counts decimated samples from any beginning that all frames
+  /// share.
   void add(std::uint64_t first_sample, std::span<const float> values);
-  /// What add() brings next does not follow on what came before, whatever its number.
+  /// Starts a new beginning: the next samples do not continue the previous ones, whatever their number.
   void begin_anew();
   SoundReport finish();
   [[nodiscard]] const BeamLayout& layout() const { return layout_; }
@@ -61,12 +62,12 @@ class BeamFiles {
   double gain_db_;
   std::vector<std::unique_ptr<File>> files_;  ///< [beam]
   std::vector<float> block_;
-  std::optional<std::uint64_t> next_;  ///< number of the sample that follows on those that came
-  std::uint64_t samples_ = 0;          ///< written of each beam
+  std::optional<std::uint64_t> next_;  ///< number of the sample that continues the previous ones
+  std::uint64_t samples_ = 0;          ///< written per beam
   std::uint64_t missing_ = 0;
   std::uint64_t gaps_ = 0;
   std::uint64_t beginnings_ = 0;
-  std::uint64_t without_value_ = 0;  ///< of all beams
+  std::uint64_t without_value_ = 0;  ///< total over all beams
 };
 
 }  // namespace nearfield

@@ -10,16 +10,16 @@
 
 namespace nearfield {
 
-/// Writes the beams of every processor that makes some into a folder, as BeamFiles has them.
+/// Writes the beams of every processor that makes some into a folder, in the format of BeamFiles.
 class WavOutput : public Output {
  public:
-  /// `hop_samples` of the run: Frame::sequence counts hops.
+  /// `hop_samples` is that of the run: Frame::sequence counts hops.
   WavOutput(std::filesystem::path folder, int hop_samples, double gain_db);
   void begin(const ResultHeader& header, const Beginning& beginning) override;
-  /// Throws ConfigError where no processor makes beams.
+  /// Throws ConfigError if no processor makes beams.
   void write(const Frame& frame) override;
   void finish() override;
-  /// Of all files, once they are finished.
+  /// Report on all files, once they are finished.
   [[nodiscard]] const SoundReport& report() const { return report_; }
 
  private:

@@ -1,4 +1,4 @@
-/* The reader of nearfield_ring.h: how frames are read. It only reads the shared memory, and copies a frame before it
+/* The reader of nearfield_ring.h: reading frames. It only reads the shared memory, and copies a frame before it
  * checks it. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* syscall(), POLLRDHUP */
@@ -17,7 +17,7 @@
 
 enum { kAttempts = 16 };
 static const int64_t kSecond_ns = 1000000000;
-static const int64_t kLook_ns = 100000000; /* how often a waiting reader looks whether the writer lives */
+static const int64_t kLook_ns = 100000000; /* interval at which a waiting reader checks that the writer lives */
 
 void nf_ring_microphones(const nf_ring* ring, uint32_t* microphones, float* missing_information) {
   *microphones = ring->microphones;
@@ -64,7 +64,7 @@ static uint32_t crc32c(const uint32_t* table, const uint8_t* bytes, size_t count
   return ~crc;
 }
 
-/* Of the head and of every product that was copied. */
+/* Checks the CRCs of the head and of every copied product. */
 static int crcs_are_right(const nf_ring* ring, const nf_ring_slot* slot) {
   const nf_description* d = &ring->description;
   const size_t start = offsetof(nf_ring_slot, sequence);
@@ -105,7 +105,7 @@ static int writer_is_gone(const nf_ring* ring) {
 
 /* ---- Reading ---- */
 
-/* The words from `first` to `end`, offsets in a slot that are multiples of 8. */
+/* Copies the words from `first` to `end`, offsets in a slot that are multiples of 8. */
 static void copy_words(const nf_ring* ring, const uint64_t* slot, size_t first, size_t end) {
   for (size_t i = first / 8; i < end / 8; ++i) {
     const uint64_t word = __atomic_load_n(slot + i, __ATOMIC_RELAXED);
@@ -113,7 +113,7 @@ static void copy_words(const nf_ring* ring, const uint64_t* slot, size_t first, 
   }
 }
 
-/* Sequence lock, reader's side (Boehm, "Can seqlocks get along with programming language memory models?", MSPC 2012):
+/* Reader of the sequence lock (Boehm, "Can seqlocks get along with programming language memory models?", MSPC 2012):
  * every shared word is read atomically, and the fence keeps those reads before the lock's second one. */
 static int copy_slot(const nf_ring* ring, uint64_t number) {
   const nf_description* d = &ring->description;
@@ -197,7 +197,7 @@ nf_ring_status nf_ring_read_latest(nf_ring* ring, int64_t max_age_ns, nf_frame* 
     if (status == NF_RING_OK && frame->age_ns > max_age_ns) {
       status = NF_RING_TOO_OLD;
       if (nf_ring_published(ring) != number) {
-        continue; /* this reader was held up over the copy */
+        continue; /* this reader was delayed during the copy */
       }
     }
     if (status == NF_RING_OK) {
@@ -249,7 +249,7 @@ nf_ring_status nf_ring_read_next(nf_ring* ring, int64_t timeout_ns, nf_frame* fr
   return NF_RING_TORN;
 }
 
-/* ---- What is in a frame ---- */
+/* ---- Contents of a frame ---- */
 
 const void* nf_frame_product(const nf_ring* ring, const nf_frame* frame, size_t index) {
   return index < ring->description.header.products ? frame->products[index] : NULL;

@@ -32,13 +32,13 @@ enum {
 
 /* ---- Sizes ---- */
 
-/* Whether a table lies in the header's block; count and stride are below 2^32. */
+/* True if a table lies in the header's block; count and stride are below 2^32. */
 static int table_fits(const nf_ring_header* h, uint32_t offset, uint64_t count, uint64_t stride, uint32_t alignment) {
   return offset % alignment == 0 && offset >= h->fields_bytes && count <= h->header_bytes &&
          offset + count * stride <= h->header_bytes;
 }
 
-/* Of a structure: at least as large as in the first version of this format. */
+/* Checks a structure's size: at least that of the first version of this format. */
 static int is_stride(uint32_t bytes, size_t least) { return bytes >= least && bytes % 8 == 0; }
 
 static int header_is_good(const nf_ring_header* h, uint64_t bytes) {
@@ -76,7 +76,7 @@ static size_t bytes_of(uint32_t type) {
 
 /* ---- Axes ---- */
 
-/* NULL where there is no text that ends. */
+/* NULL if there is no terminated text. */
 static const char* text_at(const nf_description* d, uint32_t offset) {
   if (offset < d->header.fields_bytes || offset >= d->header.header_bytes) {
     return NULL;
@@ -109,7 +109,7 @@ static nf_ring_product product_at(const nf_description* d, size_t index) {
   return product;
 }
 
-/* Counts what all products refer to; 0 where one refers to more than there may be, or to what lies outside. */
+/* Counts the axes and columns of all products; 0 if one has more than permitted, or refers outside the block. */
 static int count_parts(const nf_description* d, size_t* axes, size_t* columns) {
   const nf_ring_header* h = &d->header;
   *axes = *columns = 0;
@@ -126,7 +126,7 @@ static int count_parts(const nf_description* d, size_t* axes, size_t* columns) {
   return 1;
 }
 
-/* An array's axes, [axis_count]. */
+/* Reads an array's axes, [axis_count]. */
 static int read_array(const nf_description* d, const nf_ring_product* from, nf_product* product, const nf_axis** axes) {
   const size_t value_bytes = bytes_of(from->type);
   if (value_bytes == 0 || from->columns != 0) {
@@ -150,12 +150,12 @@ static int read_array(const nf_description* d, const nf_ring_product* from, nf_p
   return from->bytes == product->values * value_bytes;
 }
 
-/* A table's columns, [column_count]. */
+/* Reads a table's columns, [column_count]. */
 static int read_table(const nf_description* d, const nf_ring_product* from, nf_product* product, nf_column* columns) {
   if (from->axes != 0 || from->columns == 0 || from->most_rows == 0 || from->most_rows > d->header.slot_bytes) {
     return 0;
   }
-  uint64_t end = sizeof(uint64_t); /* behind the number of rows */
+  uint64_t end = sizeof(uint64_t); /* after the number of rows */
   for (size_t i = 0; i < from->columns; ++i) {
     nf_ring_column column;
     memcpy(&column, d->block + from->columns_offset + i * d->header.column_bytes, sizeof column);
@@ -175,7 +175,7 @@ static int read_table(const nf_description* d, const nf_ring_product* from, nf_p
   return 1;
 }
 
-/* The place of a product whose predecessor ends at *end. */
+/* Reads the place of a product whose predecessor ends at *end. */
 static int read_place(const nf_ring_header* h, const nf_ring_product* from, size_t* end, nf_place* place) {
   if (from->offset % 8 != 0 || from->offset < *end || from->bytes == 0 || from->offset > h->slot_bytes ||
       from->bytes > h->slot_bytes - from->offset) {
@@ -216,7 +216,7 @@ static int read_products(nf_description* d) {
   return 1;
 }
 
-/* ---- What a processor of images has ---- */
+/* ---- Axes and products of a processor of images ---- */
 
 enum { kFrequency, kPlane, kRow, kColumn, kPoint, kKnownAxes };
 
@@ -236,7 +236,7 @@ static const Known kKnown[kKnownProducts] = {
     [kImages] = {"images", NF_TYPE_COMPLEX64, {kPlane, kFrequency, kRow, kColumn, kKnownAxes}},
 };
 
-/* NULL where there is no axis of this name and so many numbers an entry. */
+/* NULL if there is no axis of this name with so many numbers per entry. */
 static const nf_axis* find_axis(const nf_description* d, const char* name, uint32_t components) {
   for (size_t i = 0; i < d->header.axes; ++i) {
     if (strcmp(d->axes[i].name, name) == 0) {
@@ -309,10 +309,10 @@ static int fill_layout(nf_description* d) {
   return d->layout.processor != NULL;
 }
 
-/* ---- All of it ---- */
+/* ---- The whole description ---- */
 
 static int copy_block(nf_description* d, const uint8_t* map) {
-  const size_t before = offsetof(nf_ring_header, published); /* what follows changes while it is copied */
+  const size_t before = offsetof(nf_ring_header, published); /* later fields change while they are copied */
   d->block = calloc(1, d->header.header_bytes);
   if (d->block == NULL) {
     return 0;
@@ -322,7 +322,7 @@ static int copy_block(nf_description* d, const uint8_t* map) {
   return 1;
 }
 
-/* Never of 0 bytes, for which NULL may come. */
+/* Never allocates 0 bytes, for which calloc() may return NULL. */
 static void* array_of(size_t count, size_t bytes) { return calloc(count + 1, bytes); }
 
 nf_ring_status nf_description_read(nf_description* d, const uint8_t* map, uint64_t bytes) {

@@ -1,4 +1,4 @@
-/* The reader of nearfield_ring.h: how a ring is found, handed over and mapped. */
+/* The reader of nearfield_ring.h: finding, receiving and mapping a ring. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd seals, ucred, secure_getenv */
 #endif
@@ -23,7 +23,7 @@ _Static_assert(sizeof(nf_ring_hello) == 16, "the same in all formats");
 #define MADV_POPULATE_READ 22 /* Linux 5.14 */
 #endif
 
-static const uint64_t kMaxBytes = UINT64_C(1) << 40; /* of a ring; sums of sizes up to it cannot overflow */
+static const uint64_t kMaxBytes = UINT64_C(1) << 40; /* largest ring; sums of sizes up to it cannot overflow */
 typedef char Path[sizeof(((struct sockaddr_un*)NULL)->sun_path)];
 
 /* ---- Connection ---- */
@@ -66,8 +66,8 @@ static nf_ring_status connect_to(const char* path, int* connection) {
 
 /* ---- The server's user ---- */
 
-/* Whether every folder and link on the way to the folder `path`, which is absolute, belongs to root or to this
- * process's user, the last one perhaps to the server, and nobody else can put another one in its place. */
+/* True if every folder and link on the way to the absolute folder `path` belongs to root or to this process's user,
+ * the last one possibly to the server, and nobody else can replace one. */
 static int way_is_safe(char* path, uid_t server) {
   for (char* end = strchr(path + 1, '/');; end = strchr(end + 1, '/')) {
     if (end != NULL) {
@@ -91,7 +91,7 @@ static int way_is_safe(char* path, uid_t server) {
   }
 }
 
-/* The folder of a socket as it was named, made absolute; NULL: no memory. */
+/* Absolute folder of a socket's path, with its links; NULL: no memory. */
 static char* folder_of(const char* path) {
   char* here = path[0] == '/' ? strdup("") : getcwd(NULL, 0);
   char* folder = here != NULL ? malloc(strlen(here) + strlen(path) + 2) : NULL;
@@ -106,8 +106,9 @@ static char* folder_of(const char* path) {
   return folder;
 }
 
-/* Root, this process's own user, or a user to whom one of these two gave the socket's folder: /run/nearfield, say,
- * which systemd makes for a service's user. In /tmp any user can make a folder and serve a ring. */
+/* True if the server runs as root, as this process's user, or as a user to whom one of these gave the socket's folder,
+ * such as /run/nearfield, which systemd makes for a service's user. In /tmp any user can make a folder and serve a
+ * ring. */
 static int is_trusted(int connection, const char* path) {
   struct ucred server;
   socklen_t bytes = sizeof server;
@@ -125,7 +126,7 @@ static int is_trusted(int connection, const char* path) {
   return trusted;
 }
 
-/* The message that carries the ring's descriptor, which becomes *memory. */
+/* Receives the message that carries the ring's descriptor, which becomes *memory. */
 static nf_ring_status receive_memory(int connection, nf_ring_hello* hello, int* memory) {
   memset(hello, 0, sizeof *hello);
   struct iovec text = {.iov_base = hello, .iov_len = sizeof *hello};
@@ -175,15 +176,15 @@ static nf_ring_status map_memory(nf_ring* ring, int memory) {
   if (described != NF_RING_OK) {
     return described;
   }
-  /* Pages are mapped now and not at the first reads, but only where all are there: the kernel would find memory for
-   * those that were never written. Before Linux 5.14 they are mapped when they are read. */
+  /* Pages are mapped now and not at the first reads, but only if all exist: the kernel would allocate memory for those
+   * that were never written. Before Linux 5.14 they are mapped when they are read. */
   if ((uint64_t)status.st_blocks * 512 >= ring->map_bytes) {
     madvise(map, ring->map_bytes, MADV_POPULATE_READ);
   }
   return NF_RING_OK;
 }
 
-/* What reading needs, so that it allocates nothing. */
+/* Allocates the buffers for reading, which itself allocates nothing. */
 static nf_ring_status make_room(nf_ring* ring) {
   const size_t products = ring->description.header.products;
   ring->copy = malloc(ring->description.used_bytes);
@@ -192,9 +193,9 @@ static nf_ring_status make_room(nf_ring* ring) {
   return ring->copy != NULL && ring->frame_products != NULL && ring->is_selected != NULL ? NF_RING_OK : NF_RING_SYSTEM;
 }
 
-/* ---- Which products are read ---- */
+/* ---- Selection of products ---- */
 
-/* Of `ring`'s products those that its selection names. */
+/* Marks the products of `ring` that its selection names. */
 static void apply_selection(nf_ring* ring) {
   for (size_t i = 0; i < ring->description.header.products; ++i) {
     ring->is_selected[i] = ring->selection == NULL;
@@ -234,7 +235,7 @@ nf_ring_status nf_ring_select(nf_ring* ring, const char* const* names, size_t co
     set_selection(ring, NULL, 0, NULL);
     return NF_RING_OK;
   }
-  if (count > ring->description.header.products) { /* a negative or wrapped number: it is not even read to its end */
+  if (count > ring->description.header.products) { /* a negative or wrapped number: names are not read */
     return NF_RING_NO_PRODUCT;
   }
   for (size_t i = 0; i < count; ++i) {
@@ -316,7 +317,7 @@ static nf_ring_status establish_at(nf_ring* ring, const char* path) {
   return status;
 }
 
-/* At the processor's own socket, or at the first processor's if that is the one. */
+/* Connects to the processor's own socket, or to the first processor's if it has this name. */
 static nf_ring_status establish(nf_ring* ring) {
   Path path;
   if (ring->processor == NULL) {
@@ -337,7 +338,8 @@ static nf_ring_status establish(nf_ring* ring) {
   return status;
 }
 
-/* A copy of the path, or the default where there is none or an empty one. It is chosen once: a handle that is reopened stays with its daemon's path. */
+/* A copy of the path, or the default if it is NULL or empty. Chosen once: a handle that is reopened keeps its daemon's
+ * path. */
 static char* path_to_ask(const char* socket_path) {
   Path path;
   if (socket_path != NULL && socket_path[0] != '\0') {
@@ -388,8 +390,8 @@ uint32_t nf_ring_format_at(const char* socket_path) {
   return hello.magic == NF_RING_MAGIC ? hello.version : 0;
 }
 
-/* The newest frame of `fresh` that counts as read by a reader of `ring`. Frames of another ring are new to it: all
- * where none has been overwritten, else the newest half, as for a late reader of any ring. */
+/* Number of the newest frame of `fresh` that counts as read by a reader of `ring`. Frames of another ring are new to
+ * it: all if none has been overwritten, else the newest half, as for a slow reader of any ring. */
 static uint64_t last_before(const nf_ring* ring, const nf_ring* fresh) {
   const uint64_t slots = fresh->description.header.slot_count;
   if (fresh->description.header.ring_id == ring->description.header.ring_id) {

@@ -16,7 +16,8 @@ namespace {
 
 constexpr const char* kEndpoint = "inproc://zeromq.zap.01";
 constexpr std::size_t kKeyBytes = 32;
-/// A request's parts: version, id, domain, address, identity, mechanism, and for CURVE the client's public key.
+/// Indices of a request's parts: version, id, domain, address, identity, mechanism, and for CURVE the client's public
+/// key.
 constexpr std::size_t kVersion = 0;
 constexpr std::size_t kId = 1;
 constexpr std::size_t kMechanism = 5;

@@ -48,7 +48,7 @@ std::string read_secret_key(const std::filesystem::path& path) {
   return key;
 }
 
-/// Behind the last colon, of tcp.
+/// Port of a tcp endpoint, after the last colon.
 std::string_view port_of(std::string_view endpoint) {
   const std::size_t colon = endpoint.rfind(':');
   return endpoint.starts_with("tcp://") ? endpoint.substr(colon + 1) : std::string_view();
@@ -56,8 +56,7 @@ std::string_view port_of(std::string_view endpoint) {
 
 bool is_any_port(std::string_view endpoint) { return port_of(endpoint) == "*" || port_of(endpoint) == "0"; }
 
-/// The name by which its channel is found in the next epoch. Endpoints with any free port differ by their processors
-/// alone.
+/// Name by which the next epoch finds the channel. Endpoints with any free port differ only by their processors.
 std::string channel_name(const std::string& endpoint, const ResultHeader& header, const Beginning& beginning) {
   if (beginning.processor == 0) {
     return "";
@@ -79,7 +78,7 @@ void bind(zmq::socket_t& publisher, const std::string& endpoint) {
 
 }  // namespace
 
-/// Of one processor.
+/// Publisher of one processor.
 struct ZmqOutput::Channel {
   zmq::socket_t publisher;
   std::unique_ptr<FrameEncoder> encoder;
@@ -91,7 +90,7 @@ struct ZmqOutput::Channel {
     if (due_mono_ns && frame.capture_mono_ns < *due_mono_ns) {
       return false;
     }
-    // A limit that the hop rate does not divide keeps its mean; after a pause no missed frames are sent.
+    // Keeps the mean of a limit that does not divide the hop rate; missed frames are not sent after a pause.
     const std::int64_t from_ns = due_mono_ns.value_or(frame.capture_mono_ns);
     due_mono_ns = std::max(from_ns + interval_ns, frame.capture_mono_ns);
     return true;

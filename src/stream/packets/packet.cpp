@@ -41,7 +41,7 @@ void put(std::span<std::byte> bytes, std::size_t offset, T value) {
   std::memcpy(bytes.data() + offset, &value, sizeof(T));
 }
 
-/// Over the header with its CRC field 0, and the payload.
+/// CRC over the header, with its CRC field 0, and the payload.
 std::uint32_t packet_crc(std::span<const std::byte> bytes) {
   std::array<std::byte, kPacketHeaderBytes> header;
   std::copy_n(bytes.begin(), kPacketHeaderBytes, header.begin());

@@ -7,7 +7,7 @@
 
 namespace nearfield {
 
-/// What a stream's elements are. An element is all that its microphones deliver at one moment.
+/// Type of a stream's elements. An element is all that its microphones deliver at one moment.
 enum class PayloadKind : std::uint8_t {
   kBits = 0,     ///< one bit-time of wire words, see nearfield/layout.hpp
   kSamples = 1,  ///< one decimated sample of every channel, float32 pascal, channel = row * columns + column
@@ -16,15 +16,15 @@ std::string_view name_of(PayloadKind kind);
 /// "bits" or "samples". Throws ConfigError.
 PayloadKind payload_kind_of(std::string_view name);
 
-/// Packets "NFB1", little-endian; docs/sources.md has the table.
+/// Format of packets "NFB1", little-endian; docs/sources.md has the table.
 inline constexpr std::size_t kPacketHeaderBytes = 32;
-inline constexpr std::size_t kMaxPacketBytes = 65'507;  ///< the most that UDP over IPv4 carries
+inline constexpr std::size_t kMaxPacketBytes = 65'507;  ///< limit of UDP over IPv4
 inline constexpr std::uint32_t kPacketMagic = 0x3142464EU;
 inline constexpr std::uint16_t kPacketVersion = 1;
 inline constexpr std::uint32_t kPacketHasCrc = 1;
-inline constexpr int kPacketKindShift = 8;  ///< flags 8 to 11 hold the payload kind
+inline constexpr int kPacketKindShift = 8;  ///< bits 8 to 11 of the flags hold the payload kind
 
-/// A packet without its surroundings. `payload` is [element][word], not aligned to words.
+/// Parsed contents of a packet. `payload` is [element][word], not aligned to words.
 struct Packet {
   std::uint32_t stream_id = 0;
   PayloadKind kind = PayloadKind::kBits;
@@ -35,32 +35,32 @@ struct Packet {
   std::span<const std::byte> payload;
 };
 
-/// Why a packet is refused, in the order of the checks: a packet with several faults counts for the first.
+/// Reason to refuse a packet, in the order of the checks: a packet with several faults counts for the first.
 enum class PacketFault {
   kForeign,  ///< other magic
   kVersion,  ///< other version or header length
-  kLength,   ///< shorter or longer than its header says, no elements, or more than 65,507 bytes
-  kCrc,      ///< CRC is wrong; or there is none though the settings require it, or its field is not 0
-  kKind,     ///< unknown payload kind or flags, or another kind than expected
-  kWords,    ///< other words per element than expected
+  kLength,   ///< length differs from its header's, no elements, or more than 65,507 bytes
+  kCrc,      ///< wrong CRC; or none though the settings require it, or its field is not 0
+  kKind,     ///< unknown payload kind or flags, or not the expected kind
+  kWords,    ///< not the expected words per element
 };
 inline constexpr std::size_t kPacketFaults = 6;
 
-/// What a stream's packets must be.
+/// Required properties of a stream's packets.
 struct PacketExpectation {
   PayloadKind kind = PayloadKind::kBits;
   std::size_t words_per_element = 32;
   bool require_crc = false;
 };
 
-/// Never throws and never reads beyond `bytes`; the payload is a view into them.
+/// Parses a packet. Never throws and never reads beyond `bytes`; the payload is a view into them.
 std::variant<Packet, PacketFault> parse_packet(std::span<const std::byte> bytes, const PacketExpectation& expected);
 
-/// Most elements that fit one packet; at least 1 for any array up to 64 x 64.
+/// Most elements per packet; at least 1 for any array up to 64 x 64.
 std::size_t max_elements_per_packet(std::size_t words_per_element);
 
-/// Writes header, payload and, where `packet.has_crc`, the CRC to the front of `bytes`; the length of the whole. Throws
-/// an internal error when the payload is not elements x words long or does not fit.
+/// Writes header, payload and, if `packet.has_crc`, the CRC to the front of `bytes`; returns the total length. Throws
+/// an internal error if the payload is not elements x words long or does not fit.
 std::size_t write_packet(const Packet& packet, std::span<std::byte> bytes);
 
 }  // namespace nearfield

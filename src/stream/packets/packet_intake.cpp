@@ -8,7 +8,7 @@ namespace nearfield {
 namespace {
 
 constexpr std::uint64_t kLargestJump = std::uint64_t{1} << 40U;
-/// So many packets' lengths ahead are near at least, where the ring hardly waits for reordered ones.
+/// Least distance ahead that counts as near, in packet lengths, if the ring hardly waits for reordered ones.
 constexpr std::uint64_t kNearPackets = 16;
 
 void add_one(std::atomic<std::uint64_t>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
@@ -88,7 +88,7 @@ void PacketIntake::place(const Packet& packet, const Arrival& arrival) {
   }
 }
 
-/// A packet behind a gap, perhaps: bits of an inverted number and strangers come alone.
+/// Handles a packet that may follow a gap: packets with a corrupt number or from strangers have no adjacent packet.
 void PacketIntake::confirm_or_hold(const Packet& packet, std::int64_t now_ns) {
   if (ahead_ && distance(packet.first_element, ahead_->next_element) <= near_elements(packet)) {
     const std::uint64_t first = ahead_->first_element;

@@ -15,54 +15,54 @@
 
 namespace nearfield {
 
-/// Made by intake_settings(); the defaults stand in DaemonSettings::Source.
+/// Made by intake_settings(); DaemonSettings::Source has the defaults.
 struct IntakeSettings {
   std::vector<Network> allowed_from;  ///< empty: any
   bool require_crc;                   ///< packets without a CRC are refused
   std::uint64_t max_jump_elements;    ///< the longest gap in a stream's clock, forward or back
-  std::int64_t takeover_after_ns;     ///< silence of the present stream, before another one may begin
-  std::int64_t restart_hold_off_ns;   ///< from a stream's start, before another one may begin
+  std::int64_t takeover_after_ns;     ///< silence of the current stream, before another may begin
+  std::int64_t restart_hold_off_ns;   ///< least time from a stream's start to the next one's
 };
 
-/// Datagrams by what became of them. Each counts once:
+/// Datagrams by outcome. Each counts once:
 ///   datagrams = accepted + duplicate + late + refused + other_stream + implausible + held + not_allowed
 ///               + sum of faults
 struct PacketCounters {
   std::uint64_t datagrams = 0;
   std::uint64_t accepted = 0;      ///< at least one element was stored
-  std::uint64_t duplicate = 0;     ///< all elements had come before
-  std::uint64_t late = 0;          ///< none stored, some had been taken without it or lie before the stream's start
-  std::uint64_t refused = 0;       ///< no room: the reader was copying what would have been overwritten
-  std::uint64_t other_stream = 0;  ///< another stream id that is not (or not yet) taken for a restart
+  std::uint64_t duplicate = 0;     ///< all elements had been received before
+  std::uint64_t late = 0;          ///< none stored, some had been taken without it or precede the stream's start
+  std::uint64_t refused = 0;       ///< no room: the reader was copying what it would overwrite
+  std::uint64_t other_stream = 0;  ///< another stream id that is not (or not yet) a restart
   std::uint64_t implausible = 0;   ///< far from the newest element, and not confirmed by another packet
   std::uint64_t held = 0;          ///< far ahead of the newest element and waiting for another packet: 0 or 1
-  std::uint64_t not_allowed = 0;   ///< from an address that may not send
-  std::array<std::uint64_t, kPacketFaults> faults{};  ///< [PacketFault]: foreign and malformed ones
-  std::uint64_t reordered = 0;                        ///< of `accepted`: began before the newest element
+  std::uint64_t not_allowed = 0;   ///< from an address that is not permitted
+  std::array<std::uint64_t, kPacketFaults> faults{};  ///< [PacketFault]: foreign and malformed packets
+  std::uint64_t reordered = 0;                        ///< accepted packets that began before the newest element
   std::uint64_t restarts = 0;                         ///< streams begun after the first one
   [[nodiscard]] std::uint64_t fault(PacketFault cause) const { return faults[static_cast<std::size_t>(cause)]; }
   friend bool operator==(const PacketCounters&, const PacketCounters&) = default;
 };
 
-/// Where and when a datagram came in; times of CLOCK_MONOTONIC. It came between `after_ns`, when the socket had been
-/// found empty, and `now_ns`: a receiver that was held up finds old datagrams, and must not take its own absence for
-/// the sender's silence.
+/// Sender and receipt time of a datagram; times of CLOCK_MONOTONIC. It arrived between `after_ns`, when the socket was
+/// found empty, and `now_ns`: a delayed receiver finds old datagrams, and must not mistake its own delay for the
+/// sender's silence.
 struct Arrival {
   Peer from;
   std::int64_t after_ns = 0;
   std::int64_t now_ns = 0;
 };
 
-/// Puts what datagrams carry into a ring: checks them, orders them, decides what is a restart. No sockets, no locks, no
-/// allocation; one thread.
+/// Stores the payload of datagrams in a ring: checks them, orders them, decides what is a restart. No sockets, no
+/// locks, no allocation; one thread.
 ///
-/// The first sound packet begins the stream, wherever it is. From then on
+/// The first sound packet begins the stream, at any element. From then on
 /// - a packet of the same stream id that lies further ahead of the newest element than the ring waits for reordered
-///   ones is held. The next packet that lies beside it confirms the gap and both are stored; the next one that carries
-///   the stream on where it was refutes it.
-/// - a new stream begins when nothing new of the present one came for `takeover_after_ns` and the last start is
-///   `restart_hold_off_ns` ago, with the second of two packets in a row that follow on each other without a gap. That
-///   holds for another stream id and, under the same id, for numbers further than `max_jump_elements` from the newest
+///   ones is held. If the next packet is adjacent to it, the gap is confirmed and both are stored; if the next one
+///   continues the stream where it was, the held packet is dropped.
+/// - a new stream begins when nothing new of the current one was received for `takeover_after_ns` and the last start is
+///   `restart_hold_off_ns` ago, with the second of two consecutive packets that follow each other without a gap. This
+///   applies to another stream id and, under the same id, to numbers further than `max_jump_elements` from the newest
 ///   element or behind what may still be reordered.
 class PacketIntake {
  public:
@@ -70,9 +70,9 @@ class PacketIntake {
   void take(std::span<const std::byte> datagram, const Arrival& arrival);
   /// From any thread.
   [[nodiscard]] PacketCounters counters() const;
-  /// Who began the present stream. From any thread.
+  /// Sender that began the current stream. From any thread.
   [[nodiscard]] std::optional<Sender> sender() const { return sender_.read(); }
-  /// Who sent last of another stream, or the same stream id from another address. From any thread.
+  /// Last sender of another stream, or of the same stream id from another address. From any thread.
   [[nodiscard]] std::optional<Sender> other() const { return other_.read(); }
 
  private:
@@ -80,11 +80,11 @@ class PacketIntake {
   enum class Place {
     kNear,
     kAhead,      ///< a gap, if it is confirmed
-    kBehind,     ///< too late, or the source's counter began again
+    kBehind,     ///< too late, or the source's counter restarted
     kFar,        ///< further than max_jump_elements
-    kElsewhere,  ///< of another stream
+    kElsewhere,  ///< in another stream
   };
-  /// The packet that waits for another one beside it.
+  /// A packet that waits for an adjacent one.
   struct Candidate {
     std::uint32_t stream_id;
     std::uint64_t first_element;
@@ -107,11 +107,11 @@ class PacketIntake {
   PacketExpectation expected_;
   bool streaming_ = false;
   std::uint32_t stream_id_ = 0;
-  Peer peer_;  ///< that began the stream
+  Peer peer_;  ///< sender that began the stream
   std::int64_t begun_ns_ = 0;
-  std::int64_t newest_ns_ = 0;          ///< when something new of the stream came last
-  std::optional<Candidate> candidate_;  ///< for a restart
-  std::optional<Candidate> ahead_;      ///< behind a gap; its payload is held_
+  std::int64_t newest_ns_ = 0;          ///< time when something new of the stream was last received
+  std::optional<Candidate> candidate_;  ///< possible restart
+  std::optional<Candidate> ahead_;      ///< packet after a possible gap; its payload is held_
   std::vector<std::byte> held_;
   std::int64_t held_ns_ = 0;
 

@@ -8,7 +8,7 @@
 
 namespace nearfield {
 
-/// Where UDP goes to or comes from.
+/// Source or destination of UDP datagrams.
 struct Endpoint {
   sockaddr_storage address{};
   socklen_t length = 0;
@@ -25,11 +25,10 @@ Endpoint endpoint_of(const std::string& text);
 /// A datagram socket of the endpoint's family. Throws IoError.
 FileDescriptor datagram_socket(const Endpoint& endpoint);
 
-/// Requests a larger kernel buffer (SO_RCVBUF or SO_SNDBUF), with privilege where there is one; returns the bytes that
-/// the kernel granted.
+/// Requests a larger kernel buffer (SO_RCVBUF or SO_SNDBUF), with privilege if available; returns the granted bytes.
 std::uint64_t enlarge_buffer(const FileDescriptor& socket, int option, int forced_option, std::uint64_t bytes);
 
-/// "WHAT: reason", the system's.
+/// "WHAT: reason", with the reason of errno.
 std::string system_error(const std::string& what);
 
 }  // namespace nearfield

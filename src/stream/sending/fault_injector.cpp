@@ -72,7 +72,7 @@ void FaultInjector::push_intact(std::span<const std::byte> packet) {
   send_(packet);
 }
 
-/// Sends a sound packet, and behind it those that waited for it.
+/// Sends a sound packet, and after it the held packets that waited for it.
 void FaultInjector::pass(std::span<const std::byte> packet) {
   send_(packet);
   for (Held& held : held_) {

@@ -8,18 +8,18 @@
 
 namespace nearfield {
 
-/// Share of packets that each fault strikes; their sum is at most 1.
+/// Share of packets that each fault affects; their sum is at most 1.
 struct FaultRates {
   double loss = 0.0;
-  double reorder = 0.0;    ///< held back while 1 to `reorder_packets` later ones go first
+  double reorder = 0.0;    ///< held back while 1 to `reorder_packets` later packets go first
   double duplicate = 0.0;  ///< sent twice
-  double truncate = 0.0;   ///< cut anywhere, to 0 bytes at the least
-  double flip = 0.0;       ///< 1 to 3 bits anywhere inverted: CRC32C always finds that
+  double truncate = 0.0;   ///< cut anywhere, possibly to 0 bytes
+  double flip = 0.0;       ///< 1 to 3 bits anywhere inverted: CRC32C always detects it
   std::size_t reorder_packets = 4;
   std::uint64_t seed = 1;
 };
 
-/// What was really done. A packet held back that nothing overtook does not count.
+/// Faults that took effect. A held packet that nothing overtook does not count.
 struct FaultCounts {
   std::uint64_t packets = 0;  ///< pushed
   std::uint64_t lost = 0;
@@ -29,24 +29,24 @@ struct FaultCounts {
   std::uint64_t flipped = 0;
 };
 
-/// Stands between a packetiser and a network, or a PacketIntake, and does to packets what networks do. Each packet
-/// has one fault at most, so that each can be identified in the receiver's counters.
+/// Sits between a packetiser and a network, or a PacketIntake, and applies the faults of networks to packets. Each
+/// packet has one fault at most, so that each can be identified in the receiver's counters.
 class FaultInjector {
  public:
   using Send = std::function<void(std::span<const std::byte>)>;
-  /// Throws ConfigError when the rates are not shares.
+  /// Throws ConfigError if the rates are not shares.
   FaultInjector(const FaultRates& rates, Send send);
   void push(std::span<const std::byte> packet);
-  /// A packet that nothing happens to, and before which everything held back is let go.
+  /// Sends a packet without a fault, after releasing all held packets.
   void push_intact(std::span<const std::byte> packet);
-  /// Lets go of everything held back.
+  /// Releases all held packets.
   void flush() { release(true); }
   [[nodiscard]] const FaultCounts& counts() const { return counts_; }
 
  private:
   struct Held {
     std::vector<std::byte> packet;
-    std::size_t remaining = 0;  ///< packets to let go first
+    std::size_t remaining = 0;  ///< packets to send first
     bool overtaken = false;
   };
   void pass(std::span<const std::byte> packet);

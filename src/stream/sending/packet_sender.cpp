@@ -18,12 +18,12 @@ namespace nearfield {
 namespace {
 
 constexpr std::size_t kMostPerBatch = 16;
-/// As many datagrams as fit into this time go out together. An array sends each when its last bit is there: if several
+/// Datagrams that fit into this time are sent together. An array sends each when its last bit is there: if several
 /// waited for each other, frames would be older than an array's, and shorter hops would come in bursts.
 constexpr double kBatch_s = 50e-6;
 constexpr std::uint64_t kSendBufferBytes = std::uint64_t{4} << 20U;
 
-/// Datagrams that go to the kernel together.
+/// Datagrams passed to the kernel together.
 class Outbox {
  public:
   explicit Outbox(const std::string& to) : socket_(datagram_socket(endpoint_of(to))), buffers_(kMostPerBatch * 2) {
@@ -57,7 +57,7 @@ class Outbox {
       const int count = sendmmsg(socket_.get(), messages.data() + sent, static_cast<unsigned>(used_ - sent), 0);
       if (count > 0) {
         sent += static_cast<std::size_t>(count);
-      } else if (errno == ECONNREFUSED) {  // said of an earlier datagram; this one was not sent yet
+      } else if (errno == ECONNREFUSED) {  // from an earlier datagram; this one was not sent yet
         ++refused_;
       } else if (errno != EINTR) {
         throw IoError(system_error("udp: sending"));

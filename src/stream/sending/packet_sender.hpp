@@ -12,18 +12,18 @@ struct SendSettings {
   std::string to{};  ///< HOST:PORT
   std::uint32_t stream_id = 1;
   std::uint64_t first_element = 0;
-  std::size_t elements_per_packet = 0;  ///< 0: 256, or as many as a packet holds where these are fewer
+  std::size_t elements_per_packet = 0;  ///< 0: 256, or as many as fit a packet if fewer
   bool crc = true;
   double rate = 1.0;        ///< times real time
-  bool fast = false;        ///< without any pace: a receiver may well lose some
-  bool loop = false;        ///< begin again at the end
-  double duration_s = 0.0;  ///< of the stream; 0: all there is, or until stopped where it loops
+  bool fast = false;        ///< without pacing: a receiver may well lose some
+  bool loop = false;        ///< begins again at the end
+  double duration_s = 0.0;  ///< stream time to send; 0: all, or until stopped if it loops
   FaultRates faults{};
 };
 
 struct SendReport {
-  std::uint64_t elements = 0;   ///< of the source that were cut into packets
-  std::uint64_t datagrams = 0;  ///< handed to the kernel
+  std::uint64_t elements = 0;   ///< elements of the source that were cut into packets
+  std::uint64_t datagrams = 0;  ///< passed to the kernel
   std::uint64_t bytes = 0;
   std::uint64_t refused = 0;  ///< times that the other host reported a closed port
   double elapsed_s = 0.0;
@@ -31,8 +31,8 @@ struct SendReport {
 };
 
 /// Sends a playback as packets "NFB1" over UDP, in real time by absolute deadlines, each packet when its last element
-/// is due (as many as fit into 50 us together), until it ends or `stop` says so. Throws ConfigError on wrong settings
-/// and IoError.
+/// is due (as many as fit into 50 us together), until it ends or `stop` returns true. Throws ConfigError on wrong
+/// settings and IoError.
 SendReport send_packets(const Playback& playback, const SendSettings& settings, const std::function<bool()>& stop);
 
 }  // namespace nearfield

@@ -9,7 +9,7 @@
 
 namespace nearfield {
 
-/// Where a datagram came from.
+/// Sender address of a datagram.
 struct Peer {
   IpAddress address;
   std::uint16_t port = 0;
@@ -18,11 +18,11 @@ struct Peer {
 /// "192.168.7.5:4000", "[fd00::1]:4000"
 std::string text_of(const Peer& peer);
 
-/// Who sent packets of a stream, and when the last one was received.
+/// Sender of a stream's packets, and when its last one was received.
 struct Sender {
   Peer peer;
   std::uint32_t stream_id = 0;
-  std::int64_t seen_ns = 0;  ///< of CLOCK_MONOTONIC
+  std::int64_t seen_ns = 0;  ///< CLOCK_MONOTONIC
 };
 
 /// A Sender that one thread writes, which never waits, and any thread reads: a sequence lock (Boehm, "Can seqlocks get
@@ -30,7 +30,7 @@ struct Sender {
 class SharedSender {
  public:
   void write(const Sender& sender);
-  /// Nothing before the first write.
+  /// Nullopt before the first write.
   [[nodiscard]] std::optional<Sender> read() const;
 
  private:

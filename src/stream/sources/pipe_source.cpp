@@ -46,7 +46,7 @@ class PipeWorker : public SourceWorker {
         reopens_(is_named_pipe(input_, settings)),
         element_bytes_(settings.words_per_element * sizeof(std::uint32_t)),
         bytes_(std::max(element_bytes_, kChunkBytes / element_bytes_ * element_bytes_)) {
-    fcntl(input_.get(), F_SETPIPE_SZ, static_cast<int>(kChunkBytes));  // where it is a pipe and that is allowed
+    fcntl(input_.get(), F_SETPIPE_SZ, static_cast<int>(kChunkBytes));  // fails where it is no pipe or not permitted
   }
 
   void run(const std::stop_token& stop) override {
@@ -56,7 +56,7 @@ class PipeWorker : public SourceWorker {
         continue;
       }
       const ssize_t count = read(input_.get(), bytes_.data() + held_, bytes_.size() - held_);
-      // poll() says nothing of the end of a writer that went before this end of a named pipe was opened, read() does.
+      // read() reports the end of a writer that closed before this end of a named pipe was opened; poll() does not.
       may_have_ended = count > 0 && reopens_;
       if (count > 0) {
         take(static_cast<std::size_t>(count), stop);
@@ -97,7 +97,7 @@ class PipeWorker : public SourceWorker {
     held_ -= whole;
   }
 
-  /// The reader may be copying what the new stream's start would overwrite: it is done with that in a moment.
+  /// Begins a stream. The reader may be copying what its start would overwrite, which takes a moment.
   void begin(const std::stop_token& stop) {
     while (!ring_->begin_stream(stream_id_, 0) && goes_on(stop)) {
       std::this_thread::yield();
@@ -107,7 +107,7 @@ class PipeWorker : public SourceWorker {
     ++stream_id_;
   }
 
-  /// Whether another writer may come.
+  /// True if another writer may come.
   bool end_of_input() {
     cut_bytes_.fetch_add(held_, std::memory_order_relaxed);
     held_ = 0;
@@ -118,8 +118,8 @@ class PipeWorker : public SourceWorker {
       ring_->end_stream();
       streaming_ = false;
     }
-    // A pipe that had writers reports its end from then on; one that is opened again waits for the next writer. The old
-    // one stays open until then, so that nothing a quick writer has sent is lost.
+    // Opens the pipe again: one that had writers reports its end from then on, while a newly opened one waits for the
+    // next writer. The old one stays open until then, so that nothing a quick writer has sent is lost.
     input_ = open_input(settings_);
     return true;
   }
@@ -130,7 +130,7 @@ class PipeWorker : public SourceWorker {
   bool reopens_;
   std::size_t element_bytes_;
   std::vector<std::byte> bytes_;
-  std::size_t held_ = 0;  ///< bytes that wait for the rest of their element
+  std::size_t held_ = 0;  ///< bytes of an incomplete element
   bool streaming_ = false;
   std::uint32_t stream_id_ = 1;
   std::uint64_t next_element_ = 0;

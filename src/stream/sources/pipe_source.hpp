@@ -6,8 +6,8 @@
 namespace nearfield {
 
 /// Reads raw words [element][word], little-endian, from element 0 on. Standard input and ordinary files end the stream
-/// where they end. A named pipe does not: when its last writer closes it, the next one begins a new stream (the ids
-/// count 1, 2, ...) at element 0. What an end leaves of an incomplete element is dropped and counted.
+/// at their end. A named pipe does not: when its last writer closes it, the next one begins a new stream (the ids count
+/// 1, 2, ...) at element 0. An incomplete element at an end is dropped and counted.
 std::unique_ptr<Source> make_pipe_source(const SourceSettings& settings);
 
 }  // namespace nearfield

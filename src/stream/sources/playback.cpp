@@ -17,9 +17,9 @@ namespace {
 constexpr std::uint64_t kShortestLoop = std::uint64_t{1} << 17U;
 constexpr std::uint64_t kLongestLoop = std::uint64_t{1} << 18U;
 constexpr std::uint64_t kLoopStep = 64;
-constexpr double kAudibleJumpRad = 0.02;  // -34 dB of the tone, once a loop
+constexpr double kAudibleJumpRad = 0.02;  // -34 dB relative to the tone, once per loop
 
-/// A scene's bits are held in memory while it plays.
+/// Checks that a scene's bits, which are held in memory while it plays, fit.
 void require_to_fit(const Scene& scene, std::uint64_t bit_times, const std::filesystem::path& path) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31U;
   const auto words = static_cast<std::uint64_t>(words_per_bit_time(scene.layout, scene.measurement.geometry));
@@ -98,7 +98,7 @@ Playback Playback::of_scene(const std::filesystem::path& path, const TrackLoader
   Playback playback;
   playback.elements_ = loop_bit_times(scene);
   require_to_fit(scene, playback.elements_, path);
-  scene.duration_s = static_cast<double>(playback.elements_) / kBitRateHz;  // of noise: a whole number of its periods
+  scene.duration_s = static_cast<double>(playback.elements_) / kBitRateHz;  // gives noise a whole number of periods
   const WordsCallback append = [&playback](std::span<const std::uint32_t> words) {
     playback.words_.insert(playback.words_.end(), words.begin(), words.end());
   };
@@ -143,7 +143,7 @@ void Playback::open_time_data(const std::filesystem::path& path, std::optional<d
           pascal_per_unit_for(pascal_per_unit, path.string(), time_data_reader_->states_pascal())) {
     time_data_reader_->set_pascal_per_unit(*unit_pa);
   }
-  constexpr std::uint64_t kMostValues = std::uint64_t{1} << 22U;  // a short look, before the stream begins
+  constexpr std::uint64_t kMostValues = std::uint64_t{1} << 22U;  // short check before the stream begins
   for (const std::string& warning :
        {time_data_reader_->note(), doubt_about(levels_of(*time_data_reader_, kMostValues))}) {
     if (!warning.empty()) {

@@ -12,29 +12,29 @@
 
 namespace nearfield {
 
-/// A stretch of elements to be played, once or round and round: a capture's bits, time data's samples, or a scene's
-/// bits. Up to kWholeBytes it is held in memory; a longer file is read piece by piece, and then nobody else may use
-/// HDF5 at the same time, which is not made for several threads.
+/// Elements to be played, once or in a loop: a capture's bits, time data's samples, or a scene's bits. Up to
+/// kWholeBytes are held in memory; a longer file is read in parts, and then nothing else may use HDF5 at the same time,
+/// which is not thread-safe.
 class Playback {
  public:
   static constexpr std::uint64_t kWholeBytes = std::uint64_t{1} << 29U;
 
-  /// A capture or time data, by its content, of which `channels` are array.channels. Throws NoInputError, DataError,
-  /// and ConfigError unless the unit is given for a file that does not say it, and for no other one.
+  /// Opens a capture or time data, by its content, whose array.channels are `channels`. Throws NoInputError, DataError,
+  /// and ConfigError unless the unit is given for exactly those files that do not state it.
   static Playback of_file(const std::filesystem::path& path, std::optional<double> pascal_per_unit = {},
                           const std::vector<int>& channels = {});
   /// Renders a scene, see loop_bit_times(). Throws NoInputError, ConfigError or DataError.
   static Playback of_scene(const std::filesystem::path& path, const TrackLoader& load_track = {});
-  /// A file, or a scene where the name ends in .yaml or .yml.
+  /// Opens a scene if the name ends in .yaml or .yml, otherwise a file.
   static Playback of(const std::filesystem::path& path, const TrackLoader& load_track = {},
                      std::optional<double> pascal_per_unit = {});
 
   [[nodiscard]] PayloadKind kind() const { return kind_; }
   [[nodiscard]] std::uint64_t elements() const { return elements_; }
   [[nodiscard]] std::size_t words_per_element() const { return words_per_element_; }
-  /// Elements a second.
+  /// Elements per second.
   [[nodiscard]] double rate_hz() const { return rate_hz_; }
-  /// Of captures and scenes.
+  /// Nullopt for time data.
   [[nodiscard]] const std::optional<CaptureInfo>& capture() const { return capture_; }
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
@@ -55,16 +55,16 @@ class Playback {
   double rate_hz_ = 0.0;
   std::optional<CaptureInfo> capture_;
   std::vector<std::string> warnings_;
-  std::vector<std::uint32_t> words_;  ///< [element][word], all or nothing
+  std::vector<std::uint32_t> words_;  ///< [element][word], all or empty
   std::optional<CaptureReader> capture_reader_;
   std::optional<TimeDataReader> time_data_reader_;
 };
 
-/// How long to render a scene so that it can be played round and round: one that changes its whole duration, else
-/// the length of 2^17 to 2^18 bit-times (0.09 to 0.17 s), a multiple of 64, after which its tones come back with the
-/// least jump of phase. Multiples of 32768 bit-times have none for the frequencies of a 1024-sample window's bins.
+/// Length to render of a scene that is played in a loop: its whole duration if it changes, else the length of 2^17 to
+/// 2^18 bit-times (0.09 to 0.17 s), a multiple of 64, at which its tones have the least phase jump. Multiples of 32768
+/// bit-times have none for the frequencies of a 1024-sample window's bins.
 std::uint64_t loop_bit_times(const Scene& scene);
-/// The largest jump of a tone's phase at that seam, radians.
+/// Largest phase jump of a tone at that seam, radians.
 double seam_jump_rad(const Scene& scene, std::uint64_t bit_times);
 
 }  // namespace nearfield

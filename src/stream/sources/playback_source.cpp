@@ -13,7 +13,7 @@
 namespace nearfield {
 namespace {
 
-constexpr double kBlock_s = 170e-6;  ///< 256 bit-times: what a packet carries
+constexpr double kBlock_s = 170e-6;  ///< 256 bit-times, one packet
 constexpr std::uint64_t kFastBlock = 4096;
 constexpr std::int64_t kStopCheckNs = 20'000'000;
 

@@ -20,10 +20,10 @@ namespace {
 constexpr std::size_t kBatch = 32;
 constexpr std::size_t kDatagramBytes = std::size_t{1} << 16U;  ///< above any datagram's length
 constexpr suseconds_t kStopCheckUs = 20'000;
-/// A sender that is quicker than this thread fills the socket without an end.
+/// A sender that is faster than this thread refills the socket for ever.
 constexpr std::int64_t kLongestDiscardNs = 1'000'000'000;
 
-/// Without an address, of a family that is neither, where the kernel gave none.
+/// Sender of a datagram; without an address if its family is not IP, or the kernel gave none.
 Peer peer_of(const sockaddr_storage& sender) {
   Peer peer;
   if (sender.ss_family == AF_INET) {
@@ -42,7 +42,7 @@ Peer peer_of(const sockaddr_storage& sender) {
   return peer;
 }
 
-/// Datagrams in a row, as recvmmsg fills them.
+/// Consecutive datagrams, as recvmmsg fills them.
 class Batch {
  public:
   Batch()
@@ -60,7 +60,7 @@ class Batch {
     }
   }
 
-  /// Waits for the first datagram and takes what else is there; 0 after kStopCheckUs without any.
+  /// Waits for the first datagram and takes any others present; 0 after kStopCheckUs without any.
   std::size_t receive(const FileDescriptor& socket) {
     for (mmsghdr& message : messages_) {
       message.msg_hdr.msg_controllen = sizeof(Control);
@@ -82,7 +82,7 @@ class Batch {
 
   [[nodiscard]] Peer sender(std::size_t index) const { return peer_of(senders_[index]); }
 
-  /// Whether the socket held no more datagrams at some moment of the receive() that gave `count`.
+  /// True if the socket was empty at some moment of the receive() that returned `count`.
   [[nodiscard]] static bool emptied(std::size_t count) { return count < kBatch; }
 
   /// The kernel's count of datagrams dropped on this socket, as of this datagram.
@@ -102,7 +102,7 @@ class Batch {
   struct Control {
     alignas(cmsghdr) std::byte bytes[CMSG_SPACE(sizeof(std::uint32_t))];
   };
-  /// [datagram][byte], not initialized: what no datagram reaches takes no memory.
+  /// [datagram][byte], not initialized: pages that no datagram reaches take no memory.
   std::unique_ptr<std::byte[]> bytes_;
   std::vector<Control> controls_;
   std::vector<sockaddr_storage> senders_;
@@ -162,7 +162,7 @@ class UdpWorker : public SourceWorker {
       : socket_(std::move(socket)), intake_(ring, settings) {}
 
   void run(const std::stop_token& stop) override {
-    std::int64_t empty_ns = monotonic_ns();  // what is received later came after this moment
+    std::int64_t empty_ns = monotonic_ns();  // later receipts arrived after this moment
     while (goes_on(stop)) {
       const std::int64_t begin_ns = monotonic_ns();
       const std::size_t count = batch_.receive(socket_);

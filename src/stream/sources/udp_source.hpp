@@ -5,7 +5,7 @@
 
 namespace nearfield {
 
-/// Receives packets "NFB1" in batches, into buffers that are there from the start.
+/// Receives packets "NFB1" in batches, into preallocated buffers.
 std::unique_ptr<Source> make_udp_source(const SourceSettings& settings);
 
 }  // namespace nearfield

@@ -108,7 +108,7 @@ class Imager {
   /// Makes one place that is shared with the device; false if the device has no such memory.
   bool share(std::size_t image_values, std::size_t status_words, std::size_t reports);
   void allocate(std::size_t places, std::size_t image_values, std::size_t status_words, std::size_t reports);
-  /// Where results are transferred, all places have the buffers of the first.
+  /// All places share the buffers of the first one if results are transferred.
   [[nodiscard]] const Results& on_device() const { return results_[transferred_.size() > 0 ? 0 : place_]; }
   void write_reports(std::span<const FilterReport> reports);
   ocl::Device device_;

@@ -21,7 +21,7 @@ class Imager {
   virtual PnahImages image(std::span<const Complex> spectra) = 0;
   /// Sets the hop of the next image(); without it hops count from 0, and all frames are whole.
   void set_hop(std::uint64_t hop, bool is_whole) { next_ = {.hop = hop, .is_whole = is_whole}; }
-  /// These have the contracts of nearfield::Imager.
+  /// Like the functions of nearfield::Imager, with its contracts.
   virtual void use(const MicrophoneMask& mask) = 0;
   virtual void forget() {}
   virtual void adopt(const std::shared_ptr<const Findings>& findings) = 0;

@@ -19,7 +19,7 @@ inline constexpr std::size_t kErrorTerms = 8;
 
 /// Tables of a model at one frequency for the device, in float32.
 struct OperatorTables {
-  std::size_t microphones = 0;               ///< of the array, including those left out
+  std::size_t microphones = 0;               ///< all of the array, including those left out
   std::size_t pixels = 0;                    ///< per plane
   std::vector<std::complex<float>> modes;    ///< [mode][microphone], 0 for those left out
   std::vector<float> powers;                 ///< [mode]

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kOperatorsStage = "imaging/operators";
 constexpr std::size_t kOperatorBlock = 32;
-constexpr std::size_t kOperatorGroup = 256;  ///< of GPUs
+constexpr std::size_t kOperatorGroup = 256;  ///< on GPUs
 /// Local memory beside the modes: sums, parts of sums, pixels.
 constexpr std::size_t kBesideModesBytes = 8192;
 

@@ -46,7 +46,7 @@ class Operators : public Imager {
   std::size_t planes_;
   std::size_t pixels_;
   SourceTable source_table_;
-  std::size_t modes_ = 0;  ///< of the frequency with most modes, in whole blocks
+  std::size_t modes_ = 0;  ///< modes of the frequency that has most, in whole blocks
   std::size_t group_;
   std::int32_t turn_ = 0;                    ///< index of the copy of the memories that is read next
   std::optional<std::uint64_t> last_first_;  ///< hop of the first frame of the last enqueue()

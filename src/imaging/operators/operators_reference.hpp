@@ -39,7 +39,7 @@ class Operators {
     Eigen::MatrixXcd covariance;           ///< (used microphone, used microphone), without the part outside the factor
     std::vector<Eigen::MatrixXcd> images;  ///< [plane](pixel, used microphone)
     double prior = 0.0;                    ///< variance of the first plane's image, summed over pixels
-    Eigen::VectorXd powers;                ///< of all modes, 0 for modes of noise alone
+    Eigen::VectorXd powers;                ///< [mode], 0 for modes of noise alone
     Eigen::MatrixXcd modes;                ///< (used microphone, mode)
     FoundWaves found;                      ///< sources beside the prior
     std::array<Memory, 2> memories = {};   ///< the first begins in even halves, the second in odd ones

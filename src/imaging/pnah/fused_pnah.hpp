@@ -112,7 +112,7 @@ class FusedPnah : public Imager {
   ocl::Arguments<2> columns_place_;
   ocl::Arguments<2> rows_place_;
   ocl::Arguments<1> rows_reports_;
-  ocl::Launch check_launch_{};  ///< of one frame, like the others
+  ocl::Launch check_launch_{};  ///< launch for one frame, like the others
   ocl::Launch aperture_launch_{};
   ocl::Launch columns_launch_{};
   ocl::Launch rows_launch_{};

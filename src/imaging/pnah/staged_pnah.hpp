@@ -46,7 +46,7 @@ class Microphones {
   bool fills_from_all_ = false;
   bool uses_prior_ = false;  ///< true if the mask has predictions from all microphones
   std::vector<std::int32_t> masked_;
-  std::vector<float> prior_weights_;  ///< of the mask in use, if the plan fills from all
+  std::vector<float> prior_weights_;  ///< predictions of the mask in use, if the plan fills from all
   std::vector<bool> has_others_;      ///< true if the device holds others than prior_weights_, [frequency]
   ocl::Launch launch_;
   ocl::Launch predict_launch_{};  ///< no items if nothing is masked

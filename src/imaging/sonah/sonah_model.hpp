@@ -21,7 +21,7 @@ inline constexpr int kParities = 4;
 /// the same in all classes; `samples` = ceil(rows / 2) ceil(columns / 2).
 struct SonahModel {
   int samples = 0;
-  int pixel_rows = 0;     ///< of half an image: ceil(image rows / 2)
+  int pixel_rows = 0;     ///< half an image: ceil(image rows / 2)
   int pixel_columns = 0;  ///< likewise
   /// Prior power of each mode, descending; a microphone's is 1. [class][mode], as many modes as samples
   std::array<Eigen::VectorXd, kParities> powers;

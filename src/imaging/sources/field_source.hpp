@@ -32,7 +32,7 @@ FieldSource moved(const FieldSource& source, int coordinate, double by);
 struct PointField {
   std::complex<double> pressure;
   Eigen::Vector3cd gradient;       ///< by the place, per metre
-  std::complex<double> by_radius;  ///< of a disc, per metre
+  std::complex<double> by_radius;  ///< for a disc, per metre
 };
 /// In a disc's own plane its velocity falls at the rim over `edge_m` (disc_field.hpp).
 PointField point_field(const PointSource& point, const Eigen::Vector3d& place_m, double k, double edge_m);

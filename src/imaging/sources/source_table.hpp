@@ -17,7 +17,7 @@ namespace nearfield {
 ///   images       [plane][pixel][re, im], the plan's quantity for amplitude 1
 struct SourceTable {
   static constexpr std::size_t kHeader = 8;
-  std::size_t values = 0;  ///< of a field: modes of all classes, padded to whole blocks, or microphones
+  std::size_t values = 0;  ///< values per field: modes of all classes, padded to whole blocks, or microphones
   std::size_t planes = 0;  ///< 1 on a surface
   std::size_t pixels = 0;  ///< per image
 

@@ -20,24 +20,22 @@
 //   channel_of int   [lane] -> channel, or -1 for a spare lane
 //   is_alive   uint  [lane], 0 where clipping does not count
 //   state_in, state_out  int2 [term][lane], R before and after, and the clipping: x clipped runs in the window, y the
-//   sum
-//              for the present run
+//              sum for the present run
 //   spectra    float2 [window][frequency][channel], channel fastest, pascal peak
 //   status     uint  [window][4], word 0 gathers the flags of the frame
 //   oldest, newest  slots of the first block that leaves and of the first that enters; slots in the ring
 //   moves      blocks that leave and enter
 //   from_zero  1: the sums begin at zero, none leaves, and `moves` is the window's length
 //   newest_block  number in the stream of the block in `newest`; runs of RUN_BLOCKS blocks detect clipping if blocks
-//   are too short
+//                 are too short
 //   first_word    first word of the first window
 //   windows       windows in this launch, a hop apart
 // Blocks: windows begin at multiples of HOP_WORDS and end LEAD_WORDS after one. A hop is cut into the blocks of its first
 //   LEAD_WORDS words and those of its rest, to KEPT_WORDS, each of BLOCK words but the last, which may be shorter; block
 //   i of the stream is block i % HOP_BLOCKS of hop i / HOP_BLOCKS.
 // Launch: local (SLIDE_LANES, SEGMENTS), global (LANES rounded up to SLIDE_LANES, SEGMENTS times frequencies). The
-// windows
-//   of a launch are cut into SEGMENTS parts, whose items first sum the moves of all earlier parts; sums of integers are
-//   equal in any order.
+//   windows of a launch are cut into SEGMENTS parts, whose items first sum the moves of all earlier parts; sums of
+//   integers are equal in any order.
 
 //! needs common/complex.cl
 

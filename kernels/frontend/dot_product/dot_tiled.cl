@@ -3,10 +3,9 @@
 // Formulas: planes[p][f][channel] = sum over part p's t of c[f][t] y[first + t];  spectra = sum_p planes[p]
 //   dot_tiled      a work-item holds the sums of BLOCK frequencies and ITEM_CHANNELS channels in registers, so a sample
 //                  is read once for BLOCK dot products and a coefficient once for ITEM_CHANNELS. Work-items of a row
-//                 (LANES) process neighbouring channels: reads of [slot][channel] are whole cache lines, and
-//                 coefficients
-//                  are shared by all of them. Rows (SLICES) and parts divide the samples; the rows of a group are
-//                  added in local memory.
+//                  (LANES) process neighbouring channels: reads of [slot][channel] are whole cache lines, and
+//                  coefficients are shared by all of them. Rows (SLICES) and parts divide the samples; the rows of a
+//                  group are added in local memory.
 //   sum_parts      second stage, of sum_parts.cl: adds the parts
 //
 // Buffers:

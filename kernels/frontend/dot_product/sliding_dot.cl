@@ -11,8 +11,7 @@
 //   sums          int2   [slot][term][channel], as in sliding_dft.cl; a ring of block_slots blocks
 //   first_slot    slot of the launch's first sample in its ring of `slots`
 //   first_block_slot, first_sample, hop_block  of the launch's first block: its slot in the ring, its first sample
-//   counted
-//     from the stream's start, and its index in its hop
+//     counted from the stream's start, and its index in its hop
 // Launch: local (64, 1, 1); global (channels rounded up to 64, ceil(TERMS / TERM_TILE), blocks).
 
 //! needs frontend/common/sliding_dft.cl

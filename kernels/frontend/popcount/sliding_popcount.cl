@@ -5,7 +5,7 @@
 //
 // Buffers:
 //   wire          uint   [bit-time][wire word], wire word fastest; a ring of the newest wire_words words that belong to
-//   windows
+//                 windows
 //   coefficients  float2 [term][word of the longest block][q], times the scale that makes sums integers
 //   steps         ulong  [term], turns per word times 2^64
 //   is_alive      uint   [lane], 0 where clipping does not count; lane = 32 * wire word + bit

@@ -2,8 +2,7 @@
 // docs/sonah.md has the derivation.
 //
 // A field over the array separates into four parity classes over half the rows and columns each (bit 0 of a class: odd
-// along
-// x, bit 1: odd along y). Within one, modes of prior power w are independent, so
+// along x, bit 1: odd along y). Within one, modes of prior power w are independent, so
 //   y = projection^T folded,   image = sum over modes of images y / (w + noise)
 // and the noise is the most probable one (sonah_noise.cl).
 //
@@ -13,8 +12,8 @@
 // 0 and 1 of class 0 (unchanged, sign changed), 2 and 3 of class 3, 4 of classes 1 and 2 together.
 //
 // Plane waves and point sources that the host has found in addition to the prior (at most MOST_WAVES per frequency,
-//   mostly none), called waves below, are fitted and subtracted before that, amplitude = sum over modes of amplitudes
-//   y,   y -= modes amplitude
+// mostly none), called waves below, are fitted and subtracted before that,
+//   amplitude = sum over modes of amplitudes y,   y -= modes amplitude
 // and their images are added to the rest's.
 //
 // A slot is a mode of a fold; each fold fills whole blocks of 32 slots. A frequency has a list of the modes that
@@ -24,8 +23,7 @@
 // swapped.
 //
 // In the arena, at the bytes NAME_AT:
-//   projections    float [frequency][block of 32 slots][sample][32]; samples of a fold: of a class, or those with a <=
-//                  b
+//   projections    float [frequency][block of 32 slots][sample][32]; samples of a fold: of a class, or with a <= b
 //   slot_modes     int [frequency][slot], index of its y among coefficients, in class 1 for fold 4; -1: none
 //   slot_powers    float [frequency][slot], w; 0 if the mode does not contribute to images
 //   coefficients   float2 [frame][frequency][class][MODES], y

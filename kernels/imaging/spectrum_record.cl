@@ -171,8 +171,7 @@ static float4 settled_state(__global const uchar* arena, const int frame, const 
       (__global const float*)(arena + SPECTRA_AT) + (frame * frequencies + frequency) * RECORD;
   float4 now = (float4)(record[RECORD_CUTOFF], record[RECORD_NOISE], 0.0f, 0.0f);
   if (((__global const int*)record)[RECORD_STEPS + 2] != NO_STEPS) {
-    const int which =
-        (half_number + (age + frame) / HALF + 1) & 1;  // index of the memory that began in the previous half
+    const int which = (half_number + (age + frame) / HALF + 1) & 1;  // memory begun in the previous half
     const Memory memory = memory_after(arena, frame, 1, which, half_number, age, frequency, frequencies);
     now.x = of_steps(memory.cutoff);
     now.y = of_steps(memory.noise);

@@ -10,9 +10,9 @@
 // Words that were never fed count as the silence pattern, whose c is exactly 0 (eight alternating bits sum to zero).
 //
 // Buffers:
-//   packed       uint  [slot][channel], channel fastest, 32 bit-times a word, first in the least significant bit; a ring
+//   packed       uint  [slot][channel], channel fastest, 32 bit-times per word, first in bit 0; a ring
 //   byte_table   int   [age 0..4][byte]
-//   cic_ring     int   [slot][channel], 4 slots a word, full scale 8^5 = 32768; a ring
+//   cic_ring     int   [slot][channel], 4 slots per word, full scale 8^5 = 32768; a ring
 //   padded_taps  float [3 * 4 zeros][TAPS][3 * 4 zeros], scaled by 1/32768
 //   samples      float [slot][channel], full scale 1; a ring
 // Launches: cic and silence: local (64, 4), fir: local (64, 1); dimension 0 is the channels rounded up to 64, dimension

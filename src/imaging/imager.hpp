@@ -22,9 +22,8 @@ using ReportBuffer = ocl::Buffer<FilterReport>;
 
 /// Positions of the frames of an enqueue() in their stream: an imager's memory begins anew by hop numbers alone.
 struct FrameHops {
-  std::uint64_t first = 0;  ///< hop number of the first frame; each further one is a hop later
-  std::vector<std::int32_t> incomplete =
-      {};  ///< [frame], 1 if bits are missing: the frame is not remembered; empty: none
+  std::uint64_t first = 0;                    ///< hop number of the first frame; each further one is a hop later
+  std::vector<std::int32_t> incomplete = {};  ///< [frame], 1 if bits are missing: not remembered; empty: none
 };
 
 /// Hop number as the kernels need it: the half of a memory that contains it, modulo an even number, and its position

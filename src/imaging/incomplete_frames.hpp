@@ -19,8 +19,7 @@ class IncompleteFrames {
 
  private:
   ocl::Buffer<std::int32_t> on_device_;
-  std::array<std::vector<std::int32_t>, 2>
-      values_;  ///< alternating: each is kept until the batch after its own is enqueued
+  std::array<std::vector<std::int32_t>, 2> values_;  ///< alternating; each stays until the next batch is enqueued
   std::size_t turn_ = 0;
   bool has_some_ = false;
 };

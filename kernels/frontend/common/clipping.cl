@@ -1,7 +1,7 @@
 // Full scale in packed bits: |ones - zeros| over any RUN words in a row of a window at LIMIT or above.
 //
 // Buffers:
-//   packed    uint  [slot][channel], channel fastest, 32 bit-times a word; a ring
+//   packed    uint  [slot][channel], channel fastest, 32 bit-times per word; a ring
 //   is_alive  uint  [channel], 0 for a channel whose clipping does not count
 //   status    uint  [4], word 0 gathers the flags of the frame
 // Launch: local (64, 1), global (channels rounded up to 64, chunks); a work-item checks the CHUNK runs that start in

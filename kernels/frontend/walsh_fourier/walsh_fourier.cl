@@ -7,7 +7,7 @@
 //   gather          the sum of the blocks
 //
 // Buffers:
-//   packed       uint   [slot][channel], channel fastest, 32 bit-times a word, first in the least significant bit; a ring
+//   packed       uint   [slot][channel], channel fastest, 32 bit-times per word, first in bit 0; a ring
 //   mask         uint   [pattern], 32 values of a product of in-word Rademacher functions, bit 1 = -1
 //   weight       float4 [word][pattern][pair], two frequencies per value (real, imaginary), pascal peak
 //   partial      float4 [block][pair][channel]

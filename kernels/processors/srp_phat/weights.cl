@@ -1,8 +1,8 @@
 // Processor srp_phat: steered response power with the phase transform, in the frequency domain (DiBiase, "A high-accuracy,
 // low-latency technique for talker localization in reverberant environments", 2000, eq. 6.12, as the sum over all pairs
 // of microphones). Formulas, buffers and launches of all its kernels are documented here; the files are weights.cl
-// (terms of each microphone), terms.cl (the sum over bins and microphones), map.cl (map of all pixels), peel.cl (removal
-// of a source from these terms) and ../srp_phat.cl (the search for the maxima, and their refinement).
+// (terms of each microphone), terms.cl (the sum over bins and microphones), map.cl (map of all pixels), peel.cl
+// (removal of a source from these terms) and ../srp_phat.cl (the search for the maxima, and their refinement).
 //
 //   p[q] = sum_k |sum_m Z[k][m] e^{+j 2 pi f_k path_m(q) / c}|^2 / scale
 //   path = r_m - |q|, or -u . x_m for plane waves

@@ -11,7 +11,7 @@ namespace nearfield {
 namespace {
 
 constexpr std::string_view kSlide = "front_end/popcount/slide";
-constexpr std::string_view kSlideOfProcessors = "front_end/popcount/slide_vectors";  // the same stage on processors
+constexpr std::string_view kSlideOfProcessors = "front_end/popcount/slide_vectors";  // name of this stage on processors
 /// Operations per word for moments up to each order, kernels/common/moments.cl: population counts, masks, products,
 /// additions.
 constexpr double kMomentOperations[] = {3.0, 24.0, 64.0};

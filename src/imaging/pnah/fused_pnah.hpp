@@ -24,8 +24,7 @@ struct FusedTuning {
   int row_group = 1;           ///< items per group of rows.cl
   int row_tile = 1;            ///< vectors per group
   bool check_here = true;      ///< true: aperture.cl checks for values that are not finite, else microphones.cl
-  bool one_launch =
-      false;  ///< the three kernels in one (frame.cl), for frames that are not batched; their groups are equal
+  bool one_launch = false;     ///< the three kernels in one (frame.cl), for unbatched frames; their groups are equal
 };
 
 /// GPUs: one line per item, many items per group. Others: vectors of lines, one item per group.

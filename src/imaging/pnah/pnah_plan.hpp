@@ -39,7 +39,7 @@ inline constexpr int kSearchesOfMemory = 9;
 
 /// The plan of near-field holography.
 struct PnahPlan : ArrayPlan {
-  /// Its standoff is not used: the array's is. Plans of processors name the chosen imager.
+  /// Settings of images. Their standoff is not used: the array's is. Plans of processors name the chosen imager.
   HolographySettings holography{.imager = ImagerKind::kPnah};
   std::vector<double> cutoff_rad_per_m;  ///< [frequency]
   std::vector<double> slopes;            ///< [frequency]; empty: the filter's, for all

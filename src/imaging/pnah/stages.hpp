@@ -20,12 +20,11 @@ std::vector<float> tukey_window(const PaddedAxis& axis);
 ocl::Defines microphone_defines(const PnahPlan& plan);
 /// A mask in the layout of microphones.cl.
 struct MaskBuffers {
-  ocl::Buffer<std::uint8_t> masked;      ///< [row][column]
-  ocl::Buffer<std::int32_t> mask;        ///< [1 + masked]
-  ocl::Buffer<std::int32_t> neighbours;  ///< [masked][kFillNeighbours]
-  ocl::Buffer<float> weights;            ///< [masked][frequency][kFillNeighbours]
-  ocl::Buffer<float> prior_weights =
-      {};  ///< [frequency][masked][row][column], for plans that fill from all microphones
+  ocl::Buffer<std::uint8_t> masked;       ///< [row][column]
+  ocl::Buffer<std::int32_t> mask;         ///< [1 + masked]
+  ocl::Buffer<std::int32_t> neighbours;   ///< [masked][kFillNeighbours]
+  ocl::Buffer<float> weights;             ///< [masked][frequency][kFillNeighbours]
+  ocl::Buffer<float> prior_weights = {};  ///< [frequency][masked][row][column], if the plan fills from all
 
   /// Throws Error if the mask has more microphones than there is room for. Waits.
   void write(const ocl::Device& device, const MicrophoneMask& mask_to_use) const;

@@ -49,9 +49,8 @@ class PointGrid {
   Axis x_;
   Axis y_;
   PointBounds bounds_;
-  std::vector<Eigen::MatrixXf>
-      powers_;                        ///< g^H (C + n)^{-1} g over a quarter of the plane. [depth](noise step, y and x)
-  Eigen::Index quarter_columns_ = 0;  ///< positions of powers_ along x, from the centre on
+  std::vector<Eigen::MatrixXf> powers_;  ///< g^H (C + n)^{-1} g on a quarter of the plane. [depth](noise step, y and x)
+  Eigen::Index quarter_columns_ = 0;     ///< positions of powers_ along x, from the centre on
   Eigen::Index quarter_rows_ = 0;
 };
 

@@ -71,10 +71,8 @@ SonahCut cut_of(const ocl::DeviceInfo& device, const PnahPlan& plan) {
 
 /// Memory that grows with the plan, in bytes.
 struct SonahMemory {
-  double host =
-      0.0;  ///< the models of all frequencies and priors, the cache for masks, and the arrays that are written
-  double device =
-      0.0;  ///< those arrays, predictions of masked microphones, and the tables of plane waves and point sources
+  double host = 0.0;    ///< models of all frequencies and priors, cache for masks, and arrays to be written
+  double device = 0.0;  ///< arrays, predictions of masked microphones, tables of plane waves and point sources
 };
 
 /// Assumes that no mode is negligible.
@@ -371,7 +369,7 @@ void Sonah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, st
   if (frames > 1) {  // the records of the earlier frames
     to_noise_.enqueue({.global_0 = group_, .local_0 = group_, .global_1 = frames * frequencies_});
   }
-  // The same frames once more, as after a search, are remembered once.
+  // Frames that are enqueued once more, as after a search, are remembered once.
   turn_ = last_first_ == hops().first ? 1 - turn_ : turn_;
   last_first_ = hops().first;
   incomplete_.enqueue(device_, hops());

@@ -9,7 +9,7 @@
 //   combine         the weighted sums of S(m)
 //
 // Buffers:
-//   packed       uint   [slot][channel], channel fastest, 32 bit-times a word, first in the least significant bit; a ring
+//   packed       uint   [slot][channel], channel fastest, 32 bit-times per word, first in bit 0; a ring
 //   walsh        uint   PRECOMPUTED 1: [word][function], bit 1 = -1; 0: [function], number m in sequency order
 //   sums         int    [function][channel]
 //   first_term   uint   [frequency + 1], into the next two

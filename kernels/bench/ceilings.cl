@@ -1,14 +1,14 @@
-// What a device can do at best: nothing, copies, and multiply-adds.
+// Kernels for the limits of a device: nothing, copies, and multiply-adds.
 
 kernel void empty(global float* out) {}
 
-// float4 values, one an item.
+// Copies float4 values, one per item.
 kernel void copy(global const float4* from, global float4* to) {
   const size_t i = get_global_id(0);
   to[i] = from[i];
 }
 
-// Four independent chains of float4 multiply-adds, so that neither latency nor memory limits. Values stay near 1.
+// Four independent chains of float4 multiply-adds, so that neither latency nor memory is the limit. Values stay near 1.
 kernel void mad_rounds(global float4* out, int rounds) {
   const size_t i = get_global_id(0);
   float4 a = out[i];
@@ -24,7 +24,7 @@ kernel void mad_rounds(global float4* out, int rounds) {
   out[i] = a + b + c + d;
 }
 
-// The same with eight chains of float16, which processors need to fill their vectors and hide latency.
+// Eight chains of float16, which processors need to fill their vectors and hide latency.
 kernel void wide_mad_rounds(global float4* out, int rounds) {
   const size_t i = get_global_id(0);
   float16 chain[8];

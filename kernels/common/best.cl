@@ -1,4 +1,4 @@
-// The largest of values, with its index; of equal ones the lowest index.
+// Largest of several values, with its index; among equal ones the lowest index.
 
 //! needs common/local_helper.cl
 
@@ -6,8 +6,8 @@ static inline int is_better(const float value, const int index, const float best
   return value > best || (value == best && index < best_index);
 }
 
-// The best of a group's values, in values[0] and indices[0]. Begins and ends with a barrier. Each kernel file defines it
-// once for its groups of `group` items, a power of 2.
+// Finds the best of a group's values, in values[0] and indices[0]. Begins and ends with a barrier. Each kernel file
+// defines it once for its groups of `group` items, a power of 2.
 #define DEFINE_BEST_OF_GROUP(group)                                                                    \
   LOCAL_HELPER void best_of_group(__local float* values, __local int* indices, const int item) {       \
     for (int half_size = (group) / 2; half_size > 0; half_size /= 2) {                                 \

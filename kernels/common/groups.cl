@@ -1,4 +1,4 @@
-// What kernels share that are cut for groups of many items and for groups of one with vectors of lines.
+// Shared by kernels for groups of many items and for groups of one with vectors of lines.
 
 //! needs common/local_helper.cl
 //! needs common/warp_sum.cl
@@ -11,7 +11,7 @@
     }                               \
   } while (0)
 
-// The same, which also orders what items of the group read and write in global memory.
+// SYNC() that also orders the group's reads and writes of global memory.
 #define SYNC_ALL(group)                                    \
   do {                                                     \
     if ((group) > 1) {                                     \
@@ -19,8 +19,8 @@
     }                                                      \
   } while (0)
 
-// The sum of all items' values, for each of them; `parts` has room for one of each. Begins and ends with a barrier. Each
-// kernel defines it once for its groups of `group` items, 1 or a multiple of 16.
+// Sum of all items' values, returned to each of them; `parts` has room for one value per item. Begins and ends with a
+// barrier. Each kernel defines it once for its groups of `group` items, 1 or a multiple of 16.
 #define DEFINE_SUM_OF_ITEMS(group)                                                           \
   LOCAL_HELPER float sum_of_items(const float value, __local float* parts, const int item) { \
     if ((group) == 1) {                                                                      \

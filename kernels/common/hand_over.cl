@@ -1,12 +1,12 @@
-// Work-groups of one launch hand results to others: what a group wrote before it announced is there for a group that has
-// waited for it. A group that waits holds its place on the device, so it may only wait for groups with lower numbers,
-// which devices start first.
+// Hand-over of results between work-groups of one launch: the writes of a group before it announces are visible to a
+// group that has waited for it. A group that waits occupies its place on the device, so it may only wait for groups
+// with lower numbers, which devices start first.
 //
-//   counter  uint, how often groups announced since it was 0, in all launches; it may wrap
+//   counter  uint, number of announcements by groups since it was 0, in all launches; it may wrap
 //
-// NVIDIA's mem_fence() orders memory for the group alone, so that its own instructions are used there (PTX ISA 6.0,
-// compute capability 7.0). Elsewhere the fence and the atomics of OpenCL 1.2 are enough where caches are coherent, as on
-// processors. Only NVIDIA's devices are given kernels that need this file, and PoCL in tests.
+// NVIDIA's mem_fence() orders memory for the group alone, so its own instructions are used there (PTX ISA 6.0, compute
+// capability 7.0). Elsewhere the fence and the atomics of OpenCL 1.2 are enough if caches are coherent, as on
+// processors. Only NVIDIA's devices use kernels that need this file, and PoCL in tests.
 
 //! needs common/local_helper.cl
 
@@ -22,7 +22,7 @@ static inline uint announced(__global uint* counter) {
 #endif
 }
 
-// By all items of a group, whose writes before count.
+// Announces the group's preceding writes; called by all items of the group.
 static inline void announce(__global uint* counter) {
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   if (get_local_id(0) == 0) {
@@ -35,7 +35,7 @@ static inline void announce(__global uint* counter) {
   }
 }
 
-// By all items of a group, until each of `counters` counters has come to `count`, which wraps as they do.
+// Waits until each of `counters` counters has reached `count`, which wraps like them; called by all items of a group.
 static inline void wait_until_all(__global uint* counter, const int counters, const uint count) {
   for (int i = (int)get_local_id(0); i < counters; i += (int)get_local_size(0)) {
     while ((int)(announced(counter + i) - count) < 0) {

@@ -1,4 +1,4 @@
-// Moments of a packed word's bits, integers, by population counts; of WIDTH words side by side.
+// Integer moments of a packed word's bits, by population counts; of WIDTH words side by side.
 //
 // Formulas, s_i = +1 for bit 1 and -1 for bit 0 at place i = 0..31 of a word, P = popcount(word):
 //   m0 = sum s_i                           = 2 P - 32                               (Oznaya Angeles 2014, eq. 6.2)

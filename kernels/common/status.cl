@@ -1,4 +1,4 @@
-// A frame's status is gathered in one place by all stages; the frame's last launch moves it beside the images, so that
+// A frame's status is gathered in one place by all stages; the frame's last launch moves it next to the images, so that
 // one transfer fetches both, and clears it for the next frame.
 
 // Words of a frame's status.
@@ -6,7 +6,7 @@
 #define STATUS_WORDS 4
 #endif
 
-// By `items` work-items, of which this is `item`.
+// Moves a frame's status to `taken`; executed by `items` work-items, of which this is `item`.
 static void take_status(__global uint* status, __global uint* taken, const int frame, const int item, const int items) {
   for (int i = item; i < STATUS_WORDS; i += items) {
     taken[frame * STATUS_WORDS + i] = status[frame * STATUS_WORDS + i];

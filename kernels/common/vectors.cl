@@ -1,4 +1,4 @@
-// Vectors of WIDTH values side by side, or single values where it is 1; loads and stores between them and memory.
+// Vectors of WIDTH values side by side, or single values if it is 1; loads and stores between them and memory.
 
 //! needs common/join.cl
 

@@ -1,13 +1,13 @@
 // Sums over the 32 items that an NVIDIA device runs in step, without local memory and without a barrier: shfl.sync of
-// inline PTX (ISA 6.0, compute capability 3.0). OpenCL 1.2 has nothing of the kind: elsewhere HAS_WARPS is 0, and kernels
-// sum in local memory.
+// inline PTX (ISA 6.0, compute capability 3.0). OpenCL 1.2 has no equivalent: elsewhere HAS_WARPS is 0, and kernels sum
+// in local memory.
 
 #ifdef __NV_CL_C_VERSION
 #define HAS_WARPS 1
 #define WARP 32
 
-// All items of a group call it, as many as a multiple of WARP, along the group's first dimension. The sum over the warp,
-// the same for each of its items.
+// Sum over the warp, equal for each of its items. All items of a group call it, as many as a multiple of WARP, along
+// the group's first dimension.
 static inline float warp_sum(float value) {
 #pragma unroll
   for (uint step = WARP / 2; step > 0; step /= 2) {

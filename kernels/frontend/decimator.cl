@@ -7,12 +7,12 @@
 //           in exact integers: each byte of bits, 0 to 4 bytes old, adds one entry of a table
 //           table[age][byte] = sum_{b=0}^{7} h[8 age + 7 - b] (2 bit_b(byte) - 1)
 //   fir     y[m] = sum_{j=0}^{TAPS-1} taps[j] c[4m + 3 - j]; the newest bit of sample m is bit 32m + 31
-// What was never fed counts as the silence pattern, whose c is exactly 0 (eight alternating bits sum to zero).
+// Words that were never fed count as the silence pattern, whose c is exactly 0 (eight alternating bits sum to zero).
 //
 // Buffers:
-//   packed       uint  [slot][channel], channel fastest, 32 bit-times a word, first in the least significant bit; a ring
+//   packed       uint  [slot][channel], channel fastest, 32 bit-times per word, first in bit 0; a ring
 //   byte_table   int   [age 0..4][byte]
-//   cic_ring     int   [slot][channel], 4 slots a word, full scale 8^5 = 32768; a ring
+//   cic_ring     int   [slot][channel], 4 slots per word, full scale 8^5 = 32768; a ring
 //   padded_taps  float [3 * 4 zeros][TAPS][3 * 4 zeros], scaled by 1/32768
 //   samples      float [slot][channel], full scale 1; a ring
 // Launches: cic and silence: local (64, 4), fir: local (64, 1); dimension 0 is the channels rounded up to 64, dimension
@@ -27,11 +27,11 @@
 #ifndef TAPS
 #define TAPS 80
 #endif
-// 32 bit-times of a microphone nothing is known of.
+// 32 bit-times of a microphone without data.
 #ifndef PACKED_SILENCE
 #define PACKED_SILENCE 0xAAAAAAAAu
 #endif
-// Consecutive samples that one work-item of fir makes, sharing its reads.
+// Consecutive samples computed by one work-item of fir, sharing its reads.
 #ifndef OUTPUTS
 #define OUTPUTS 4
 #endif
@@ -78,7 +78,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP_CHANNELS, GROUP_WORDS, 1))) v
   }
 }
 
-// Clears `count` slots from first_cic_slot on: the silence before a stream, or before what follows a gap.
+// Clears `count` slots from first_cic_slot on: the silence before a stream, or before data that follow a gap.
 __kernel __attribute__((reqd_work_group_size(GROUP_CHANNELS, GROUP_WORDS, 1))) void silence(
     __global int* restrict cic_ring, const uint first_cic_slot, const uint cic_slots, const uint count) {
   const uint channel = get_global_id(0);
@@ -88,7 +88,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP_CHANNELS, GROUP_WORDS, 1))) v
   }
 }
 
-// first_cic_slot is where c[4m + 4 - TAPS] of the first sample m lies.
+// first_cic_slot is the slot of c[4m + 4 - TAPS] for the first sample m.
 __kernel __attribute__((reqd_work_group_size(GROUP_CHANNELS, 1, 1))) void fir(
     __global const int* restrict cic_ring, __constant float* restrict padded_taps, __global float* restrict samples,
     const uint first_cic_slot, const uint cic_slots, const uint first_slot, const uint slots, const uint count) {

@@ -1,4 +1,4 @@
-// What every kernel on windows of the sample ring shares.
+// Shared by the kernels on windows of the sample ring.
 //   flag_clipping   raises FLAG_CLIPPED in status[0] for a live channel that reached CLIP_LEVEL of full scale
 //   finite_or_nan   a sum over a window with NaN or infinity in it is NaN in both parts
 
@@ -16,11 +16,11 @@
 #ifndef CHECK_CLIPPING
 #define CHECK_CLIPPING 1
 #endif
-// Fraction of full scale from which on a sample counts as clipped.
+// Fraction of full scale at or above which a sample counts as clipped.
 #ifndef CLIP_LEVEL
 #define CLIP_LEVEL 0.95f
 #endif
-// What a clipped frame's flags gain (FrameFlag of frame.hpp).
+// Bit set in a clipped frame's flags (FrameFlag of frame.hpp).
 #ifndef FLAG_CLIPPED
 #define FLAG_CLIPPED 32u
 #endif

@@ -1,14 +1,14 @@
 // An aperture's lines along one axis in local memory, [position][line]: loaded, calibrated, and unusable microphones
-// filled as microphones.cl defines it.
+// filled as defined in microphones.cl.
 //
-//   masked, mask, neighbours, weights  as there
+//   masked, mask, neighbours, weights  as in microphones.cl
 //   spectra  float2 [frequency][row][column], Pa
 //   gains    float2 [row][column]
 //   usable   uchar [row][column], 1 = used
 //   status   uint [4]: 0 = flags, 1 = microphones that are not finite
 //   re, im   REAL [position][LINE_STRIDE(lines)]; REAL is double where predictors are fitted by Gram sums
 //
-// Each function is for all FIT_GROUP items of a group and ends without a barrier.
+// All FIT_GROUP items of a group call each function, which ends without a barrier.
 
 //! needs common/complex.cl
 //! needs common/groups.cl
@@ -21,7 +21,7 @@
 #ifndef LENGTH  // columns
 #define LENGTH 32
 #endif
-#ifndef LANES  // lines that an item takes side by side
+#ifndef LANES  // lines that an item processes side by side
 #define LANES 1
 #endif
 #ifndef PREDICT  // 1: Burg's predictors, 0: none
@@ -45,13 +45,13 @@
 #ifndef MIN_NEIGHBOURS
 #define MIN_NEIGHBOURS 3
 #endif
-#ifndef FILL_NEIGHBOURS  // microphones that a masked one is predicted from, at most
+#ifndef FILL_NEIGHBOURS  // most microphones from which a masked one is predicted
 #define FILL_NEIGHBOURS 16
 #endif
 #ifndef LARGEST  // Pa
 #define LARGEST 1e18f
 #endif
-#ifndef FIT_GROUP  // items a group
+#ifndef FIT_GROUP  // items per group
 #define FIT_GROUP 256
 #endif
 #ifndef FLAG_MASKED
@@ -64,7 +64,7 @@
 #define ROWS LINES
 #define CHANNELS (ROWS * COLUMNS)
 #define MAX_LENGTH (ROWS > COLUMNS ? ROWS : COLUMNS)
-// Floats that are checked together; their number in a frame of any frequencies is a multiple of it.
+// Floats checked together; the number in a frame is a multiple of it for any number of frequencies.
 #if CHANNELS % 4 == 0 && LANES > 1
 #define CHECK_WIDTH 8
 #elif CHANNELS % 2 == 0
@@ -99,7 +99,7 @@
 
 static int is_finite(float2 value) { return fabs(value.x) < LARGEST && fabs(value.y) < LARGEST; }
 
-// Whether this item's share of the frame's spectra, of all frequencies, holds values that are not finite.
+// True if this item's share of the frame's spectra, at all frequencies, holds values that are not finite.
 static int finds_bad(__global const float2* spectra, int frequencies) {
   __global const float* values = (__global const float*)spectra;
   CHECK_INT fine = -1;
@@ -109,7 +109,8 @@ static int finds_bad(__global const float2* spectra, int frequencies) {
   return !all(fine);
 }
 
-// Marks the usable microphones by all frequencies of a frame; for values that are not finite, which are rare.
+// Marks the usable microphones by all frequencies of a frame; called only for values that are not finite, which are
+// rare.
 LOCAL_HELPER void mark_finite(__global const float2* spectra, __local uchar* usable, __global uint* status,
                               int frequencies, int report) {
   for (int i = (int)get_local_id(0); i < CHANNELS; i += FIT_GROUP) {
@@ -127,7 +128,7 @@ LOCAL_HELPER void mark_finite(__global const float2* spectra, __local uchar* usa
   }
 }
 
-// Half the side of the smallest square round (row, column) with enough usable microphones.
+// Half the side of the smallest square around (row, column) with enough usable microphones.
 LOCAL_HELPER int fill_radius(__local const uchar* usable, int row, int column) {
   int radius = 0;
   int found = 0;
@@ -143,12 +144,12 @@ LOCAL_HELPER int fill_radius(__local const uchar* usable, int row, int column) {
   return radius;
 }
 
-// Where microphone (row, column) lies among the lines of an axis.
+// Position of microphone (row, column) in the lines of an axis.
 static int place(int row, int column, int along_x) {
   return along_x ? column * LINE_STRIDE(ROWS) + row : row * LINE_STRIDE(COLUMNS) + column;
 }
 
-// Lines of the axis into local memory, [position][line]; what fills the last vector is 0.
+// Loads the lines of the axis into local memory, [position][line]; padding of the last vector is 0.
 LOCAL_HELPER void load_samples(__global const float2* spectra, __global const float2* gains, __local REAL* re,
                                __local REAL* im, int along_x) {
   const int item = (int)get_local_id(0);
@@ -171,7 +172,7 @@ LOCAL_HELPER void load_samples(__global const float2* spectra, __global const fl
   }
 }
 
-// Replaces the microphones that are neither usable nor masked.
+// Fills the microphones that are neither usable nor masked.
 LOCAL_HELPER void fill_samples(__local const uchar* usable, __global const uchar* masked, __local REAL* re,
                                __local REAL* im, int along_x) {
   for (int i = (int)get_local_id(0); i < CHANNELS; i += FIT_GROUP) {
@@ -201,7 +202,7 @@ LOCAL_HELPER void fill_samples(__local const uchar* usable, __global const uchar
   }
 }
 
-// Predicts the masked microphones; weights [masked][frequencies][FILL_NEIGHBOURS], of this frequency on.
+// Predicts the masked microphones; weights [masked][frequencies][FILL_NEIGHBOURS], from this frequency on.
 LOCAL_HELPER void predict_masked(__global const int* mask, __global const int* neighbours,
                                  __global const float* weights, __local REAL* re, __local REAL* im, int frequencies,
                                  int along_x) {
@@ -222,7 +223,7 @@ LOCAL_HELPER void predict_masked(__global const int* mask, __global const int* n
   }
 }
 
-// The samples as they are used, [column][row].
+// Stores the conditioned samples, [column][row].
 LOCAL_HELPER void store_samples(__local const REAL* re, __local const REAL* im, __global float2* samples) {
   for (int i = (int)get_local_id(0); i < CHANNELS; i += FIT_GROUP) {
     const int from = i / ROWS * LINE_STRIDE(ROWS) + i % ROWS;

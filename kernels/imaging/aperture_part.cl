@@ -1,5 +1,5 @@
-// From spectra to samples that can be used, and the predictors that continue them along both axes: what one work-group does
-// of one hologram, for frame.cl. aperture.cl, which does the same, has the buffers.
+// From spectra to usable samples, and the predictors that extend them along both axes: the part of one work-group in
+// one hologram, for frame.cl. aperture.cl, which computes the same, documents the buffers.
 
 //! needs imaging/aperture_lines.cl
 //! needs imaging/predicted_steps.cl
@@ -42,7 +42,7 @@ LOCAL_HELPER void make_extension(__local Fit* fit, __local REAL2* steps, __local
 }
 #endif
 
-// What a group has in local memory.
+// Local memory of a group.
 typedef struct {
   REAL re[MAX_SAMPLES];
   REAL im[MAX_SAMPLES];
@@ -60,7 +60,7 @@ typedef struct {
 #endif
 } ApertureSpace;
 
-// Of one hologram what group `kind` does: 0 along x, 1 along y, SPECTRUM_KIND the spectrum.
+// Work of group `kind` on one hologram: 0 along x, 1 along y, SPECTRUM_KIND the spectrum.
 LOCAL_HELPER void make_aperture(__local ApertureSpace* space, __global const float2* restrict spectra,
                                 __global uchar* arena, __global uint* restrict status, const int frequencies,
                                 const int kind, const int image) {

@@ -1,10 +1,10 @@
-// Where a hologram's spectrum sinks into its noise: the measured cut-off (docs/pnah.md, Filters; the reference is
-// src/imaging/pnah/auto_cutoff_reference.cpp).
+// Measured cut-off: the wavenumber at which a hologram's spectrum falls into its noise (docs/pnah.md, Filters; the
+// reference is src/imaging/pnah/auto_cutoff_reference.cpp).
 //
 // The first SPECTRUM_ROWS x SPECTRUM_COLUMNS microphones under a Hann window are transformed along both axes, each of
 // length FIRST * SECOND in two steps in place (short_dft.cl has the formula): position SECOND k1 + k2 is bin
-// k1 + FIRST k2. Their powers make the noise (median of the shell of bins beyond the largest wavenumber) and the mean
-// power of rings round kr = 0 with triangular weights.
+// k1 + FIRST k2. Their powers give the noise (median of the shell of bins beyond the largest wavenumber) and the mean
+// power of rings around kr = 0 with triangular weights.
 //
 // In the arena, at the bytes NAME_AT:
 //   hann_x, hann_y  float [COLUMNS], [LINE_STRIDE(ROWS)]; their product's mean square over the transform is 1 / its
@@ -28,13 +28,13 @@
 #ifndef SPECTRUM_COLUMNS
 #define SPECTRUM_COLUMNS 32
 #endif
-#ifndef X_FIRST  // of SPECTRUM_COLUMNS
+#ifndef X_FIRST  // factor of SPECTRUM_COLUMNS
 #define X_FIRST 8
 #endif
 #ifndef X_SECOND
 #define X_SECOND 4
 #endif
-#ifndef Y_FIRST  // of SPECTRUM_ROWS
+#ifndef Y_FIRST  // factor of SPECTRUM_ROWS
 #define Y_FIRST 8
 #endif
 #ifndef Y_SECOND
@@ -51,7 +51,7 @@
 #ifndef SHELL  // bins
 #define SHELL 138
 #endif
-#ifndef LAST_RING  // that the cut-off can lie at
+#ifndef LAST_RING  // last ring at which the cut-off can lie
 #define LAST_RING 16
 #endif
 #ifndef OVER_NOISE  // power over the noise at the cut-off, for a field that fills the aperture evenly
@@ -62,14 +62,14 @@
 #endif
 #define LARGEST_FACTOR 10
 #define POINTS (SPECTRUM_ROWS * SPECTRUM_COLUMNS)
-// A group of one item has its samples in double where predictors are fitted, so it works on copies, the second one
+// A group of one item has its samples in double if predictors are fitted, so it works on copies, the second one
 // transposed.
 #define APART (FIT_GROUP == 1)
 #define ROW_STEP LINE_STRIDE(ROWS)
 #define COLUMN_STEP (VECTORS_OF(SPECTRUM_COLUMNS) * LANES)
 #define SHELL_STEP ((SHELL + 7) / 8 * 8)
-#define LAST_BIT 0x1000u                    // of a median that one item finds: 2^-11 of it
-#define RING_ITEMS (FIT_GROUP > 1 ? 8 : 1)  // that share a ring's sum
+#define LAST_BIT 0x1000u                    // for a median found by one item: 2^-11 of it
+#define RING_ITEMS (FIT_GROUP > 1 ? 8 : 1)  // items that share a ring's sum
 #if LANES == 1
 #define FLOATV float
 #define LOAD_FLOATS(from) (*(from))
@@ -140,8 +140,8 @@ static inline __attribute__((always_inline)) void dense_dft(const FLOATV* x_re, 
   }
 }
 
-// A transform's first step, or its second: `count` samples `step` apart, of the one transform that begins at `at`.
-// Results are turned by root^(by * k).
+// First or second step of a transform: `count` samples `step` apart, of the transform that begins at `at`. Results are
+// multiplied by root^(by * k).
 LOCAL_HELPER void dft_step(__local float* re, __local float* im, const int at, const int step, const int count,
                            __constant const float* roots, const int turns, const int by) {
   FLOATV x_re[LARGEST_FACTOR];
@@ -163,7 +163,7 @@ LOCAL_HELPER void dft_step(__local float* re, __local float* im, const int at, c
   }
 }
 
-// Vectors of lines, `next` apart, samples `step` apart. Ends with a barrier.
+// Transforms vectors of lines, `next` apart, samples `step` apart. Ends with a barrier.
 LOCAL_HELPER void split_dft(__local float* re, __local float* im, const int vectors, const int next, const int step,
                             const int first, const int second, __constant const float* roots) {
   for (int i = (int)get_local_id(0); i < vectors * second; i += FIT_GROUP) {
@@ -179,7 +179,7 @@ LOCAL_HELPER void split_dft(__local float* re, __local float* im, const int vect
 
 DEFINE_SUM_OF_ITEMS(FIT_GROUP)
 
-// The samples under the window, in place or as a copy; returns this item's share of their power before it.
+// Applies the window to the samples, in place or to a copy; returns this item's share of their power before it.
 LOCAL_HELPER float weigh_samples(__local REAL* re, __local REAL* im, __local float* to_re, __local float* to_im,
                                  __global const float* hann_x, __global const float* hann_y) {
   FLOATV power = 0.0f;
@@ -221,8 +221,9 @@ LOCAL_HELPER void transpose(__local const float* from, __local float* to) {
 }
 #endif
 
-// The power of each of white noise's bins is exponentially distributed: its median is ln 2 of its mean. A group finds the
-// bin with as many below it; one item finds the bits of the largest number with no more than that below it.
+// The power of each of white noise's bins is exponentially distributed: its median is ln 2 of its mean. A group finds
+// the bin with half of the others below it; one item finds the bits of the largest number with no more than that below
+// it.
 LOCAL_HELPER void find_noise(__local Spectrum* spectrum) {
 #if APART
   uint median = 0;
@@ -251,8 +252,8 @@ LOCAL_HELPER void find_noise(__local Spectrum* spectrum) {
 #endif
 }
 
-// A ring's bins lie between its neighbours. Items of a group share each ring's sum and look at each bin twice; one item
-// goes once through the bins between two rings, four at a time.
+// A ring's bins lie between its neighbours. Items of a group share each ring's sum and read each bin twice; one item
+// makes one pass over the bins between two rings, four at a time.
 LOCAL_HELPER void sum_rings(__local Spectrum* spectrum, __local const float* power, __global const int* bin_places,
                             __global const float* bin_rings, __global const int* ring_starts) {
 #if APART
@@ -288,7 +289,7 @@ LOCAL_HELPER void sum_rings(__local Spectrum* spectrum, __local const float* pow
 #endif
 }
 
-// By one item: where the rings sink below the threshold.
+// Finds where the rings fall below the threshold and writes the record; called by one item.
 LOCAL_HELPER void write_record(__local const Spectrum* spectrum, __global const float* ring_bins, const float level,
                                const float2 limits, __global float* record) {
   float seen = 0.0f;
@@ -323,7 +324,7 @@ LOCAL_HELPER void write_record(__local const Spectrum* spectrum, __global const 
   steps[2] = as_steps(level);
 }
 
-// From the aperture's lines along x, [column][row], which it overwrites.
+// Measures the spectrum from the aperture's lines along x, [column][row], which it overwrites.
 LOCAL_HELPER void measure_spectrum(__local Spectrum* spectrum, __local REAL* re, __local REAL* im,
                                    __global const uchar* arena, __global float* record, const int frequency) {
   const int item = (int)get_local_id(0);
@@ -366,8 +367,8 @@ LOCAL_HELPER void measure_spectrum(__local Spectrum* spectrum, __local REAL* re,
   SYNC(FIT_GROUP);
   sum_rings(spectrum, y_re, bin_places, bin_rings, ring_starts);
   SYNC(FIT_GROUP);  // PoCL 3.1 lost the sums of 8 x 8 microphones without it
-  // Two loops: where one stores both the bins and what fills the last vector, PoCL 3.1 loses bins of 8 x 8 microphones
-  // (docs/decisions/0023-kernels-that-pocl-compiles-wrongly.md).
+  // Two loops: with one that stores both the bins and the padding of the last vector, PoCL 3.1 loses bins of 8 x 8
+  // microphones (docs/decisions/0023-kernels-that-pocl-compiles-wrongly.md).
   for (int i = item; i < SHELL; i += FIT_GROUP) {
     spectrum->shell[i] = y_re[shell_places[i]];
   }

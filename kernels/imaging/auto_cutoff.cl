@@ -2,11 +2,11 @@
 //
 //   conditioned  float2 [frame][frequency][row][column], Pa
 //   reports      float4 [frame][frequency]: cut-off, phi, rms noise, relative error
-//   half_number, age  of the first frame's hop, as spectrum_record.cl has them
+//   half_number, age  of the first frame's hop, see spectrum_record.cl
 //
-// Launches: measure_cutoff (FIT_GROUP, frames * frequencies), FIT_GROUP items a group; settle_cutoff one item for each
-// hologram; keep_cutoff, one item for each frequency, moves the reports on. A filter reads `reports`, so keep_cutoff
-// comes before it and after settle_cutoff.
+// Launches: measure_cutoff (FIT_GROUP, frames * frequencies), FIT_GROUP items per group; settle_cutoff one item per
+// hologram; keep_cutoff, one item per frequency, moves the reports on. A filter reads `reports`, so keep_cutoff comes
+// before it and after settle_cutoff.
 
 //! needs imaging/aperture_lines.cl
 //! needs imaging/aperture_spectrum.cl

@@ -1,4 +1,4 @@
-// The columns of K-space: what one work-group does of one hologram. columns.cl has the formula and the buffers.
+// The columns of K-space: the part of one work-group in one hologram. columns.cl has the formula and the buffers.
 
 //! needs common/groups.cl
 //! needs common/local_helper.cl
@@ -17,19 +17,19 @@
 #define SLICES_AT 0
 #define KR_AT 0
 #endif
-#ifndef STRIDE  // columns with what fills the last group's
+#ifndef STRIDE  // columns, padded to whole groups
 #define STRIDE 96
 #endif
 #ifndef ROW_STRIDE
 #define ROW_STRIDE 32
 #endif
-#ifndef PLANES  // of fields: an intensity's pressure and velocity count as two
+#ifndef PLANES  // planes of fields: an intensity's pressure and velocity count as two
 #define PLANES 1
 #endif
-#ifndef COLUMN_TILE  // vectors a group
+#ifndef COLUMN_TILE  // vectors per group
 #define COLUMN_TILE 4
 #endif
-#ifndef COLUMN_GROUP  // items a group
+#ifndef COLUMN_GROUP  // items per group
 #define COLUMN_GROUP 128
 #endif
 #ifndef EXTENSION_PER_IMAGE
@@ -52,17 +52,16 @@
 #endif
 #define X_AFTER (X_PADDED - X_BEFORE - X_LENGTH)
 #define X_STEPS (X_BEFORE > X_AFTER ? X_BEFORE : X_AFTER)
-// Sums that an item runs side by side.
+// Sums that an item computes in parallel.
 #define AT_ONCE (LANES > 1 ? 4 : 1)
-// Both edges' taps are added at once where no sample belongs to both.
+// Both edges' taps are added at once if no sample belongs to both.
 #define SIDES_AT_ONCE (2 * X_TAPS <= X_LENGTH ? 2 : 1)
 #define TAP_BLOCKS ((X_TAPS + AT_ONCE - 1) / AT_ONCE)
 #define ROW_BLOCKS ((LENGTH + AT_ONCE - 1) / AT_ONCE)
 #define WEIGHTS (X_LENGTH * COLUMN_TILE)
 #define PADDING ((X_PADDED - X_LENGTH) * COLUMN_TILE)
 
-// D into W, [column][vector], where there is a microphone, else into `edge`: the left side's steps, then the right
-// side's.
+// Loads D into W, [column][vector], at microphones, else into `edge`: the left side's steps, then the right side's.
 LOCAL_HELPER void load_ramps(__global const float2* restrict ramps, __local FLOATV* weight_re,
                              __local FLOATV* weight_im, __local FLOATV* edge_re, __local FLOATV* edge_im,
                              const int item) {
@@ -82,7 +81,7 @@ LOCAL_HELPER void load_ramps(__global const float2* restrict ramps, __local FLOA
   }
 }
 
-// Adds what continues the rows to W. Ends with a barrier.
+// Adds the extension of the rows to W. Ends with a barrier.
 LOCAL_HELPER void add_edges(__local const float2* extension, __local FLOATV* weight_re, __local FLOATV* weight_im,
                             __local const FLOATV* edge_re, __local const FLOATV* edge_im, const int item) {
   for (int first = 0; first < 2; first += SIDES_AT_ONCE) {
@@ -163,7 +162,7 @@ LOCAL_HELPER void fill_kept(__local FLOATV* kept, __global const float* kr, cons
 }
 #endif
 
-// What a group has in local memory.
+// Local memory of a group.
 typedef struct {
   FLOATV re[PLACES * COLUMN_TILE];
   FLOATV im[PLACES * COLUMN_TILE];
@@ -183,13 +182,13 @@ typedef struct {
 #endif
 } ColumnsSpace;
 
-// What does not depend on the aperture, of COLUMN_TILE vectors of columns.
+// Part of the work that does not depend on the aperture, for COLUMN_TILE vectors of columns.
 LOCAL_HELPER void begin_columns(__local ColumnsSpace* space, __global const uchar* arena, const int part) {
   __global const float2* restrict ramps = (__global const float2*)(arena + RAMPS_AT) + part * COLUMN_TILE * LANES;
   load_ramps(ramps, space->weight_re, space->weight_im, space->edge_re, space->edge_im, (int)get_local_id(0));
 }
 
-// The rest of them, of one hologram.
+// Remaining work on these columns, for one hologram.
 LOCAL_HELPER void make_columns(__local ColumnsSpace* space, __global uchar* arena, const int frequencies,
                                const int half_number, const int age, const int part, const int image) {
   __global const float2* samples = (__global const float2*)(arena + SAMPLES_AT);

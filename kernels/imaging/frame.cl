@@ -1,16 +1,16 @@
-// One frame in one launch: the groups of aperture.cl, columns.cl and rows.cl, whose buffers these files have. Those of the
-// columns wait for the aperture of their frequency, those of the rows for the columns of theirs. The macros are those of
-// all three, so that both axes must be cut alike: one `LENGTH`, one `PADDED`.
+// One frame in one launch: the groups of aperture.cl, columns.cl and rows.cl, which document the buffers. The groups of
+// columns wait for the aperture of their frequency, those of rows for the columns of theirs. The macros are those of
+// all three, so both axes must be cut alike: one `LENGTH`, one `PADDED`.
 //
 // In the arena, at the byte COUNTERS_AT:
-//   counters  uint [3][frequency], groups of the aperture, the columns and the rows that are done, since the arena was
-//             made
+//   counters  uint [3][frequency], number of finished groups of the aperture, the columns and the rows, since the arena
+//             was made
 //
 //   number    of the launch, from 1 on; it may wrap
 //
-// Launch: FRAME_GROUP items a group, (PARTS_OF_APERTURE + PARTS_OF_COLUMNS + planes * PARTS_OF_ROWS) * frequencies
-// groups: first all apertures, then, for each frequency, its columns and the rows of its planes, so that images leave
-// for the host while others are computed.
+// Launch: FRAME_GROUP items per group, (PARTS_OF_APERTURE + PARTS_OF_COLUMNS + planes * PARTS_OF_ROWS) * frequencies
+// groups: first all apertures, then, for each frequency, its columns and the rows of its planes, so that images are
+// transferred to the host while others are computed.
 
 //! needs common/hand_over.cl
 //! needs imaging/aperture_part.cl
@@ -28,7 +28,7 @@
 #define PARTS_OF_COLUMNS (STRIDE / (LANES * COLUMN_TILE))
 #define PARTS_OF_ROWS (ROW_STRIDE / (LANES * ROW_TILE))
 
-// A group has one of these at a time.
+// A group uses one of these at a time.
 typedef union {
   ApertureSpace aperture;
   ColumnsSpace columns;
@@ -70,6 +70,7 @@ __kernel __attribute__((reqd_work_group_size(FRAME_GROUP, 1, 1))) void frame(
     make_rows(&space.rows, arena, images, taken, frequencies * planes, frequencies, status, 1, takes_status, rows_part,
               plane * frequencies + frequency REPORTS);
   }
-  // Of rows, too, for which nobody waits: PoCL loses a call that only some groups come to (docs/decisions/0023).
+  // Rows announce too, although nothing waits for them: PoCL loses a call that only some groups reach
+  // (docs/decisions/0023).
   announce(apertures + (is_aperture ? 0 : part < PARTS_OF_COLUMNS ? 1 : 2) * frequencies + frequency);
 }

@@ -5,10 +5,10 @@
 //   sum f[n] conj(g[n-1])     = sum_ij a_i a_j C_{i,m-j}
 //   sum |f[n]|^2 + |g[n-1]|^2 = sum_ij a_i conj(a_j) C_ij + conj(a_i) a_j C_{m-i,m-j},    i, j = 0..m-1,
 // and C from the banded Gram matrix G[n][d] = sum_lines x[n] conj(x[n-d]): one pass over the samples. It needs double
-// precision; the floor keeps denominators above 3e-4 of the power, so that what cancels costs no more than about 1e-10
-// of a coefficient (docs/studies/burg_gram.py).
+// precision; the floor keeps denominators above 3e-4 of the power, so that cancellation costs at most about 1e-10 of a
+// coefficient (docs/studies/burg_gram.py).
 
-#ifndef FIT_GROUP  // items a group; larger groups use lattice_fit.cl instead
+#ifndef FIT_GROUP  // items per group; larger groups use lattice_fit.cl instead
 #define FIT_GROUP 1
 #endif
 
@@ -16,7 +16,7 @@
 
 #if GRAM
 
-#ifndef FLOOR  // of the error power, relative
+#ifndef FLOOR  // floor of the error power, relative
 #define FLOOR 3e-4
 #endif
 
@@ -62,7 +62,8 @@ LOCAL_HELPER void fill_gram(__local Fit* fit, __local const REAL* re, __local co
   }
 }
 
-// C_ij at the first stage that uses it, m = max(j, 1) for i <= j, and the predictor 1. What lies past the order is 0.
+// Sets C_ij for the first stage that uses it, m = max(j, 1) for i <= j, and the predictor 1. Values past the order are
+// 0.
 LOCAL_HELPER void start_fit(__local Fit* fit, int length, int order) {
   for (int lag = 0; lag < SIZE; ++lag) {
     REAL2 sum = (REAL2)(0, 0);
@@ -82,8 +83,7 @@ LOCAL_HELPER void start_fit(__local Fit* fit, int length, int order) {
   }
 }
 
-// The sums of stage m: numerator in x and y, denominator in z. The predictor is 0 from m on, so all loops have one
-// length.
+// Sums of stage m: numerator in x and y, denominator in z. The predictor is 0 from m on, so all loops have one length.
 LOCAL_HELPER double3 stage_sums(__local const Fit* fit, __local const REAL2* a, int m) {
   double3 sums = (double3)(0, 0, 0);
   for (int t = 0; t < SIZE; ++t) {
@@ -101,7 +101,7 @@ LOCAL_HELPER double3 stage_sums(__local const Fit* fit, __local const REAL2* a, 
   return sums;
 }
 
-// From C of stage m to that of the next: samples m - i and m - j leave.
+// Updates C of stage m to that of the next: samples m - i and m - j leave.
 LOCAL_HELPER void advance_products(__local Fit* fit, int m) {
   for (int i = 0; i <= min(m, MAX_TAPS); ++i) {
     for (int j = 0; j <= min(m, MAX_TAPS); ++j) {

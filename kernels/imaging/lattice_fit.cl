@@ -1,9 +1,9 @@
-// Burg's pooled predictors as predictor.cl has them, for groups of many items.
+// Burg's pooled predictors of predictor.cl, for groups of many items.
 //
 // Stage m forms k = -2 sum f[n] conj(g[n-m]) / (sum |f[n]|^2 + |g[n-m]|^2 + FLOOR * E) over n = m..N-1 and all lines,
-// with E that sum of squares at m = 1, and moves on: f[n] += k g[n-m], g[n-m] += conj(k) f[n]. The backward error g keeps
+// with E that sum of squares at m = 1, and updates f[n] += k g[n-m], g[n-m] += conj(k) f[n]. The backward error g keeps
 // the slot in which it began, so an item keeps its own in registers; the forward error f lies in local memory and is
-// combined with the slot m before it. Errors never grow, so single precision does: coefficients within 3e-6, the
+// combined with the slot m before it. Errors never grow, so single precision suffices: coefficients within 3e-6, the
 // extension within 2e-4 of double's (docs/studies/burg_lattice.py).
 
 //! needs common/warp_sum.cl
@@ -11,18 +11,18 @@
 
 #if PREDICT && !GRAM
 
-#ifndef FLOOR  // of the error power, relative
+#ifndef FLOOR  // floor of the error power, relative
 #define FLOOR 3e-4f
 #endif
 #define SUMS_BY_WARPS (HAS_WARPS && FIT_GROUP % (4 * WARP) == 0)
 #define WARPS (FIT_GROUP / WARP)
-#define SUM_ITEMS 16  // else, that share each of the three sums; FIT_GROUP is a multiple of it, from 48 on
+#define SUM_ITEMS 16  // without warps: items sharing each of the three sums; divides FIT_GROUP, which is at least 48
 #define SUM_STRIDE (FIT_GROUP + SUM_ITEMS)
 #define SHARE ((CHANNELS + FIT_GROUP - 1) / FIT_GROUP)
 
 typedef struct {
 #if SUMS_BY_WARPS
-  float4 sums[3 * WARPS / 4];  // of each warp: numerator's parts, denominator
+  float4 sums[3 * WARPS / 4];  // per warp: numerator's parts, denominator
 #else
   float shares[3 * SUM_STRIDE];  // numerator's parts, denominator; [item]
   float4 sums[3 * SUM_ITEMS / 4];
@@ -30,7 +30,7 @@ typedef struct {
   float2 predictors[2 * SIZE];  // before and after a stage
 } Fit;
 
-// The three sums of all items' shares, for each of them. A barrier comes before the next call.
+// The three sums of all items' shares, returned to each of them. A barrier comes before the next call.
 #if SUMS_BY_WARPS
 LOCAL_HELPER float3 sum_of_shares(__local Fit* fit, float3 share) {
   const int item = (int)get_local_id(0);
@@ -82,7 +82,7 @@ LOCAL_HELPER float3 sum_of_shares(__local Fit* fit, const float3 share) {
 }
 #endif
 
-// Burg's predictor of all lines, [SIZE]; `energy` is that of stage 1, 0 for silence. Of the lines the errors remain.
+// Burg's predictor of all lines, [SIZE]; `energy` is that of stage 1, 0 for silence. Replaces the lines by the errors.
 LOCAL_HELPER __local const float2* fit_predictor(__local Fit* fit, __local float* re, __local float* im, int length,
                                                  int lines, int stride, int order, float* energy) {
   const int item = (int)get_local_id(0);

@@ -1,26 +1,27 @@
-// Prepares measured spectra for the imager: calibration, and interpolation of microphones that can't be used.
+// Prepares measured spectra for the imager: calibration, and interpolation of unusable microphones.
 //
-// A microphone is used unless it is masked or one of its spectra is not finite. One that is not finite is replaced by the
-// mean of the used ones, weighted with 1/distance^2, in the smallest square of microphones round it, cut at the array's
-// edge, that holds at least MIN_NEIGHBOURS of them (else in the whole array; zero when there is none at all). Where the
-// microphones stand on no regular grid (IRREGULAR), these are the MIN_NEIGHBOURS used ones that are nearest in space, of
-// equal distances the lower channel first. One that is masked, of which the host knows before, is then predicted from its
-// nearest neighbours that are not masked, with the weights of nearfield/field_prediction.hpp: pressure = sum_n weights[n] pressure[neighbours[n]].
+// A microphone is used unless it is masked or one of its spectra is not finite. One that is not finite is replaced by
+// the mean of the used ones, weighted with 1/distance^2, in the smallest square of microphones around it, cut at the
+// array's edge, that holds at least MIN_NEIGHBOURS of them (else in the whole array; zero when there is none at all).
+// For microphones on no regular grid (IRREGULAR), these are the MIN_NEIGHBOURS used ones nearest in space, at equal
+// distances the lower channel first. A masked one, which the host knows beforehand, is then predicted from its nearest
+// neighbours that are not masked, with the weights of nearfield/field_prediction.hpp: pressure = sum_n weights[n]
+// pressure[neighbours[n]].
 //
 //   spectra, conditioned   float2 [frame][frequency][row][column], Pa
-//   gains                  float2 [frequency][row][column], by which spectra are multiplied
-//   places                 float [channel][x, y, z], m; of IRREGULAR, else not read
+//   gains                  float2 [frequency][row][column], factors of the spectra
+//   places                 float [channel][x, y, z], m; read only if IRREGULAR
 //   masked                 uchar [row][column], 1 = do not use
-//   mask                   int [1 + masked]: how many are masked, then row * COLUMNS + column of each
+//   mask                   int [1 + masked]: number of masked ones, then row * COLUMNS + column of each
 //   neighbours             int [masked][FILL_NEIGHBOURS]
-//   weights                float [masked][frequency][FILL_NEIGHBOURS], 0 where there is no neighbour
+//   weights                float [masked][frequency][FILL_NEIGHBOURS], 0 if there is no neighbour
 //   prior_weights          float [frequency][masked][row][column], 0 for masked ones
 //   usable                 uchar [frame][row][column], 1 = used
 //   status                 uint [frame][4]: 0 = flags, 1 = microphones that are not finite
 //
-// Launch: microphone_check and microphone_fill over (round_up(CHANNELS, 64), frames) items, 64 a group; then, if any is
-// masked, microphone_predict over (round_up(masked, 64), frames * frequencies), or, where there are prior_weights,
-// microphone_predict_by_prior over (PREDICT_GROUP * masked, frames * frequencies), PREDICT_GROUP a group.
+// Launch: microphone_check and microphone_fill over (round_up(CHANNELS, 64), frames) items, 64 per group; then, if any
+// is masked, microphone_predict over (round_up(masked, 64), frames * frequencies), or, if there are prior_weights,
+// microphone_predict_by_prior over (PREDICT_GROUP * masked, frames * frequencies), PREDICT_GROUP per group.
 
 //! needs common/complex.cl
 
@@ -30,7 +31,7 @@
 #ifndef COLUMNS  // microphones in x
 #define COLUMNS 32
 #endif
-#ifndef FREQUENCIES  // spectra a frame
+#ifndef FREQUENCIES  // spectra per frame
 #define FREQUENCIES 1
 #endif
 #ifndef PITCH_X  // metres
@@ -42,13 +43,13 @@
 #ifndef HAS_GAINS  // 1: multiply by gains
 #define HAS_GAINS 0
 #endif
-#ifndef MIN_NEIGHBOURS  // used microphones that an interpolation needs
+#ifndef MIN_NEIGHBOURS  // used microphones required for an interpolation
 #define MIN_NEIGHBOURS 3
 #endif
-#ifndef FILL_NEIGHBOURS  // microphones that a masked one is predicted from, at most
+#ifndef FILL_NEIGHBOURS  // most microphones from which a masked one is predicted
 #define FILL_NEIGHBOURS 16
 #endif
-#ifndef LARGEST  // Pa; beyond it squares overflow, so a value counts as not finite
+#ifndef LARGEST  // Pa; above it squares overflow, so a value counts as not finite
 #define LARGEST 1e18f
 #endif
 #ifndef FLAG_MASKED  // nearfield::kFlagMaskedMicrophones
@@ -60,7 +61,7 @@
 #ifndef PREDICT_GROUP  // items that predict a microphone from all others, a power of 2
 #define PREDICT_GROUP 64
 #endif
-#ifndef IRREGULAR  // 1: on no regular grid; ROWS is 1, pitches mean nothing
+#ifndef IRREGULAR  // 1: on no regular grid; ROWS is 1, pitches are not used
 #define IRREGULAR 0
 #endif
 #define CHANNELS (ROWS * COLUMNS)
@@ -95,7 +96,7 @@ static float2 calibrated(__global const float2* spectra, __global const float2* 
 }
 
 #if IRREGULAR
-// The usable microphones nearest to `channel`, and the squares of their distances in m^2. Returns how many.
+// Finds the usable microphones nearest to `channel`, and the squares of their distances in m^2. Returns their number.
 static int nearest_in_space(__global const uchar* usable, __global const float* places, int channel, int* nearest,
                             float* distance2) {
   int found = 0;
@@ -123,7 +124,7 @@ static int nearest_in_space(__global const uchar* usable, __global const float* 
 }
 #endif
 
-// Half the side of the smallest square round (row, column) with enough usable microphones.
+// Half the side of the smallest square around (row, column) with enough usable microphones.
 static int interpolation_radius(__global const uchar* usable, int row, int column) {
   int radius = 0;
   int found = 0;
@@ -212,7 +213,7 @@ __kernel void microphone_predict(__global const int* mask, __global const int* n
   conditioned[mask[1 + i]] = sum;
 }
 
-// The best prediction by sonah's prior: from all microphones that are not masked.
+// Best prediction by sonah's prior: from all microphones that are not masked.
 __kernel __attribute__((reqd_work_group_size(PREDICT_GROUP, 1, 1))) void microphone_predict_by_prior(
     __global const int* mask, __global const float* prior_weights, __global float2* conditioned) {
   __local float2 parts[PREDICT_GROUP];
@@ -223,7 +224,7 @@ __kernel __attribute__((reqd_work_group_size(PREDICT_GROUP, 1, 1))) void microph
   __global const float* weights = prior_weights + ((size_t)(hologram % FREQUENCIES) * mask[0] + i) * CHANNELS;
   float2 sum = (float2)(0.0f, 0.0f);
   for (int channel = item; channel < CHANNELS; channel += PREDICT_GROUP) {
-    if (weights[channel] != 0.0f) {  // masked ones may hold anything
+    if (weights[channel] != 0.0f) {  // masked ones may hold any value
       sum += weights[channel] * field[channel];
     }
   }

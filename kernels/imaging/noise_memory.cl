@@ -1,20 +1,20 @@
-// What kernels share that choose the noise of a frame by its probability, of GRID steps, and remember those of the frames
-// before: sonah.cl and operators.cl.
+// Shared by kernels that choose the noise of a frame, one of GRID steps, by its likelihood, and remember that of
+// earlier frames: sonah.cl and operators.cl.
 //
 //   noise_records  int [frame][frequency][NOISE_RECORD], a frame's cost above the least one in COST_UNITs of a nat for
 //                  each step of noise, then the step of the least one, then 0 for silence and 1 otherwise
-//   memories       int [2][frequency][2][MEMORY_WORDS], what is remembered of the frames before: the half in which a
-//                  memory began, its frames, the step that it holds, or -1, and the sums of the costs while it settled;
-//                  read from the first index `turn`, written to the other
-//   incomplete     int [frame], 1: bits of its window are missing, so that nothing is remembered of it
+//   memories       int [2][frequency][2][MEMORY_WORDS], memory of earlier frames: the half in which a memory began,
+//                  its frames, the step that it holds, or -1, and the sums of the costs while it settled; read from the
+//                  first index `turn`, written to the other
+//   incomplete     int [frame], 1: bits of its window are missing, so it is not remembered
 //
-// A memory begins anew every 2 HALF hops, the second one HALF hops after the first: that of the half of a memory in
-// which a hop lies settles in it, and the other one, which holds the step of the least sum of costs, serves its frames. So
-// a frame depends on 2 HALF hops at most, wherever a run began. All that is remembered is in whole numbers, so that frames
-// come out the same to the last bit whatever batch they are in.
+// A memory begins anew every 2 HALF hops, the second one HALF hops after the first: of the two, the one that began in
+// the half that contains a hop settles in it, and the other one, which holds the step of the least sum of costs, is
+// used for its frames. So a frame depends on 2 HALF hops at most, wherever a run began. Everything remembered is an
+// integer, so that frames are equal to the last bit whatever batch they are in.
 
-// A record of a frame is made by a group of its own, or by each group that needs it, by the same sums: `own` below is the
-// record of the frame in question, in local memory.
+// A record of a frame is made by a group of its own, or by each group that needs it, by the same sums: `own` below is
+// the record of the present frame, in local memory.
 
 //! needs common/groups.cl
 //! needs common/local_helper.cl
@@ -26,7 +26,7 @@
 #define HALF 30
 #endif
 #define COST_UNITS 1024
-#ifndef HOLD  // by how many COST_UNITs of ln of the probability another noise must be better before it is taken
+#ifndef HOLD  // COST_UNITs of ln of the likelihood by which another noise must be better to be taken
 #define HOLD (3 * COST_UNITS)
 #endif
 #define LARGEST_COST 30000.0f  // nats; HALF of it in COST_UNITs are an int
@@ -36,8 +36,8 @@
 #define GROUP 256
 #endif
 
-// A frame's record of the steps' costs ln of the determinant, in `log_sums`, + channels ln(sums[step]), and of whether
-// there is any signal. Ends with a barrier.
+// Makes a frame's record of the steps' costs ln of the determinant, in `log_sums`, + channels ln(sums[step]), and of
+// whether there is any signal. Ends with a barrier.
 LOCAL_HELPER void make_record(__local const float* sums, __global const float* restrict log_sums, const float channels,
                               __local float* costs, __local int* record, const int item) {
   for (int step = item; step < GRID; step += GROUP) {
@@ -61,16 +61,16 @@ LOCAL_HELPER void make_record(__local const float* sums, __global const float* r
   SYNC(GROUP);
 }
 
-// What is remembered of the frames before, but for the sums of costs.
+// Memory of earlier frames, without the sums of costs.
 typedef struct {
   int begun;
   int frames;
   int held;
 } Memory;
 
-// Of a launch's batch and one of its frequencies.
+// Batch of a launch, at one of its frequencies.
 typedef struct {
-  __global const int* restrict records;  // of the first frame; that of the frame in question is in local memory
+  __global const int* restrict records;  // from the first frame on; that of the present frame is in local memory
   __global const int* restrict incomplete;
   int record_step;  // from frame to frame
   int half_number;
@@ -85,13 +85,13 @@ static int step_of_least(__local const int* sums) {
   return best;
 }
 
-// Of frame i's record; `own` is that of frame `last`.
+// Value of frame i's record; `own` is that of frame `last`.
 LOCAL_HELPER int record_at(const Batch* batch, __local const int* own, const int last, const int i, const int index) {
   return i == last ? own[index] : batch->records[i * batch->record_step + index];
 }
 
-// Memory number `which` after frames 0 to `last` of the batch, of which only whole ones count, and the last one where
-// takes_last is set; its sums of costs in `sums`. `own` is the record of the last one. Begins and ends with a barrier.
+// Memory number `which` after frames 0 to `last` of the batch, with its sums of costs in `sums`. Only whole frames
+// count, and the last one if takes_last is set. `own` is the record of the last one. Begins and ends with a barrier.
 LOCAL_HELPER Memory memory_after(const Batch* batch, __local const int* own, __global const int* restrict before,
                                  const int which, const int last, const int takes_last, __local int* sums,
                                  const int item) {
@@ -139,8 +139,8 @@ LOCAL_HELPER Memory memory_after(const Batch* batch, __local const int* own, __g
   return memory;
 }
 
-// The step of noise of frame `frame` of the batch, by `memories` [2][MEMORY_WORDS] of its frequency: what the memory
-// holds that began in the half before; of silence its own. Begins and ends with a barrier.
+// Step of noise of frame `frame` of the batch, by `memories` [2][MEMORY_WORDS] of its frequency: the step held by the
+// memory that began in the previous half; for silence its own. Begins and ends with a barrier.
 LOCAL_HELPER int step_of_frame(const Batch* batch, __local const int* own, __global const int* restrict memories,
                                const int frame, __local int* sums, const int item) {
   const int serving = (batch->half_number + (batch->age + frame) / HALF + 1) & 1;
@@ -148,7 +148,7 @@ LOCAL_HELPER int step_of_frame(const Batch* batch, __local const int* own, __glo
   return own[GRID + 1] ? memory.held : own[GRID];
 }
 
-// Writes what is remembered after frame `last` of the batch, from memories `before` to `after`, [2][MEMORY_WORDS] each.
+// Writes the memory after frame `last` of the batch, from memories `before` to `after`, [2][MEMORY_WORDS] each.
 LOCAL_HELPER void remember(const Batch* batch, __local const int* own, __global const int* restrict before,
                            __global int* restrict after, const int last, __local int* sums, const int item) {
   for (int which = 0; which < 2; ++which) {

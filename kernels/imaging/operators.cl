@@ -1,42 +1,43 @@
-// Images by a dense operator a frequency: the posterior mean given the covariance of a prior's field, from any places of
-// microphones to any places of images. docs/operators.md has the derivation.
+// Images by a dense operator per frequency: the posterior mean given the covariance of a prior's field, from any
+// positions of microphones to any imaged places. docs/operators.md has the derivation.
 //
-// The covariance of the microphones' pressures is U diag(w) U^H with orthonormal columns in U, a mode each, so that
+// The covariance of the microphones' pressures is U diag(w) U^H with orthonormal columns in U, one per mode, so that
 //   y = U^H p,   image = sum over modes of images y / (w + noise)
-// and what is left of the measurement, p - U y, contains noise alone. The noise, relative to the prior's power t, is the
-// one of GRID steps at which the measurement is most probable,
+// and the residual of the measurement, p - U y, contains noise alone. The noise, relative to the prior's power t, is
+// the one of GRID steps at which the measurement is most probable,
 //   t = (sum |y|^2 / (w + noise) + |p - U y|^2 / noise) / USED,
 //   cost = sum ln(w + noise) + (USED - modes) ln noise + USED ln t.
 // |p - U y|^2 is computed from the differences themselves: |p|^2 - |y|^2 would lose it in the rounding of float32.
 //
 // In the arena, at the bytes NAME_AT:
 //   modes          float [frequency][block of 32 modes][microphone][re, im][32], U; 0 for microphones that are left out
-//                  and for modes that a frequency does not have
-//   used           uchar [microphone], 0: it is left out
+//                  and for modes that a frequency lacks
+//   used           uchar [microphone], 0: left out
 //   coefficients   float2 [frame][frequency][MODES], y
 //   rests          float [frame][frequency][block of 32 microphones], its share of |p - U y|^2
 //   powers         float [frequency][MODES], w
 //   image_powers   float [frequency][MODES], sum over an image of the first plane of a mode's squared factors
 //   log_sums       float [frequency][GRID], sum ln(w + noise) + (USED - modes) ln noise
 //   noises         float [GRID], the steps of noise
-//   errors         float [frequency][GRID][ERROR_TERMS], of the expected squared error of an image of the first plane:
-//                  the noise's part for t = 1; what is unresolved for a scale of 1; 1 over the sum of g w; then, of g
-//                  over that sum, the sums of g, (g w)^2, g^2 w and g^2; 0. g is that of scale_of_unresolved()
-//   factors        float [plane][frequency][block of 32 pixels][MODES][re, im][32], what `images` is above
+//   errors         float [frequency][GRID][ERROR_TERMS], terms of the expected squared error of an image of the first
+//                  plane: the noise's part for t = 1; the unresolved part for a scale of 1; 1 over the sum of g w;
+//                  then, of g over that sum, the sums of g, (g w)^2, g^2 w and g^2; 0. g is that of
+//                  scale_of_unresolved()
+//   factors        float [plane][frequency][block of 32 pixels][MODES][re, im][32], `images` above
 //   on_surface     uchar [pixel], 1: it is imaged; the others are NaN
 //   priors         float [frame][frequency][GRID], t USED for each step of noise
-//   waves          float [frequency][WAVE_SIZE], as src/imaging/sources/source_table.hpp lays them out; where HAS_WAVES
-//   amplitudes     float2 [frame][frequency][MOST_WAVES], of waves; of operators_sources
+//   waves          float [frequency][WAVE_SIZE], layout of src/imaging/sources/source_table.hpp; if HAS_WAVES
+//   amplitudes     float2 [frame][frequency][MOST_WAVES], of waves; from operators_sources
 //   noise_records, memories, incomplete: see noise_memory.cl
 //
-//   spectra        float2 [frame][frequency][microphone], Pa, finite; where there are any waves, without them
-//   residuals      float2 [frame][frequency][microphone], Pa, what waves leave of the spectra
+//   spectra        float2 [frame][frequency][microphone], Pa, finite; without waves, if there are any
+//   residuals      float2 [frame][frequency][microphone], Pa, spectra minus waves
 //   images         float2 [frame][plane][frequency][pixel], Pa, m/s or m
 //   reports        float4 [frame][frequency]: NaN, NaN, noise Pa, expected relative error
 //
-// half_number and age are of the first frame's hop, as memory_place() of src/imaging/imager.hpp has them.
+// half_number and age are of the first frame's hop, see memory_place() of src/imaging/imager.hpp.
 //
-// Launch, GROUP items a group, 1 or a multiple of 64: where there are any waves, that is point sources beside the prior,
+// Launch, GROUP items per group, 1 or a multiple of 64: if there are any waves, that is point sources beside the prior,
 // operators_sources (GROUP, frames * frequencies); operators_modes (GROUP * MODES / 32, frames * frequencies),
 // operators_rests (GROUP * blocks of microphones, frames * frequencies), operators_noise (GROUP, frames * frequencies),
 // operators_images (GROUP * blocks of pixels, frames * PLANES * frequencies).
@@ -52,7 +53,7 @@
 DEFINE_SUM_OF_ITEMS(GROUP)
 
 #if HAS_WAVES
-// The amplitudes of the sources beside the prior, and what they leave of each microphone.
+// Fits the amplitudes of the sources beside the prior, and subtracts them from each microphone.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_sources(
     __global const float2* restrict spectra, __global uchar* arena, __global float2* restrict residuals,
     const int frequencies) {
@@ -127,7 +128,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_modes
 #endif
 }
 
-// y of all modes into local memory. Ends with a barrier.
+// Loads y of all modes into local memory. Ends with a barrier.
 LOCAL_HELPER void load_modes(__global const float2* restrict coefficients, __local float* re, __local float* im,
                              const int item) {
   for (int mode = item; mode < MODES; mode += GROUP) {
@@ -138,7 +139,7 @@ LOCAL_HELPER void load_modes(__global const float2* restrict coefficients, __loc
   SYNC(GROUP);
 }
 
-// What the modes do not explain of a block of microphones.
+// Energy of a block of microphones that the modes do not explain.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_rests(
     __global const float2* restrict spectra, __global uchar* arena, const int frequencies) {
   __local float re[MODES];
@@ -248,7 +249,7 @@ LOCAL_HELPER void prior_powers(__global const float* restrict powers, __global c
 #endif
 }
 
-// How probable each step of noise is in each frame.
+// Cost of each step of noise in each frame.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_noise(__global uchar* arena,
                                                                                  const int frequencies) {
   __local float re[MODES];
@@ -278,9 +279,9 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_noise
   }
 }
 
-// The prior's power at which what the microphones do not resolve is expected: t, unless the modes that are weakest above
-// the noise have another one. Theirs is the mean of (|y|^2 - t noise) / w with weights w g, g = noise^2 w / (w + noise)^4,
-// plus its standard deviation; gains: y / (w + noise).
+// Expected power of the prior in the fields that the microphones do not resolve: t, unless the modes that are weakest
+// above the noise have another one. Theirs is the mean of (|y|^2 - t noise) / w with weights w g,
+// g = noise^2 w / (w + noise)^4, plus its standard deviation; gains: y / (w + noise).
 LOCAL_HELPER float scale_of_unresolved(__global const float* restrict powers, __local const float* gains_re,
                                        __local const float* gains_im, __global const float* restrict terms,
                                        const float noise, const float prior, __local float* item_parts,
@@ -404,8 +405,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_image
   }
 #endif
 
-  // The report of the image, by one item of each hologram.
-  // All groups find the scale: PoCL compiles barriers that only some of them come to wrongly (docs/decisions/0023).
+  // The report of the image, written by one item of each hologram. All groups find the scale: PoCL compiles barriers
+  // that only some of them reach wrongly (docs/decisions/0023).
   __global const float* restrict terms =
       (__global const float*)(arena + ERRORS_AT) + (frequency * GRID + step) * ERROR_TERMS;
   const float scale = scale_of_unresolved(powers, re, im, terms, noise, prior, item_parts, item);

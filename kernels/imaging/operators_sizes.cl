@@ -1,4 +1,4 @@
-// Sizes of operators' arrays and launches, and where the arrays are. operators.cl says what they hold.
+// Sizes of operators' arrays and launches, and offsets of the arrays. operators.cl documents their contents.
 
 // Bytes from the arena's start; an owner with an arena defines each.
 #ifndef HAS_ARENA
@@ -21,13 +21,13 @@
 #define WAVES_AT 0
 #endif
 
-#ifndef MICROPHONES  // of the array
+#ifndef MICROPHONES  // all of the array
 #define MICROPHONES 1024
 #endif
-#ifndef USED  // those that are not left out
+#ifndef USED  // without those left out
 #define USED MICROPHONES
 #endif
-#ifndef MODES  // of the frequency that has most, rounded up to a multiple of 32
+#ifndef MODES  // modes of the frequency that has most, rounded up to a multiple of 32
 #define MODES 416
 #endif
 #ifndef PIXELS
@@ -40,7 +40,7 @@
 #define MICROPHONE_BLOCKS ((MICROPHONES + 31) / 32)
 #define PIXEL_BLOCKS ((PIXELS + 31) / 32)
 #define ERROR_TERMS 8
-#ifndef MOST_OF_UNRESOLVED  // scale of what is unresolved over that of the weakest modes
+#ifndef MOST_OF_UNRESOLVED  // scale of the unresolved part over that of the weakest modes
 #define MOST_OF_UNRESOLVED 5.0f
 #endif
 #define SOURCE_VALUES MICROPHONES

@@ -1,4 +1,4 @@
-// Lines of one axis in local memory, [PLACES][vector of lines], real and imaginary parts apart: continued past the
+// Lines of one axis in local memory, [PLACES][vector of lines], real and imaginary parts apart: extended past the
 // aperture, tapered and transformed by a work-group. Position INNER i + j of a line lies at PLACE(i, j); on GPUs these
 // leave gaps, so that neighbouring i lie in different banks.
 //
@@ -16,7 +16,7 @@
 #ifndef BEFORE  // padding in front of them
 #define BEFORE 32
 #endif
-#ifndef TAPS  // of the extension
+#ifndef TAPS  // taps of the extension
 #define TAPS 8
 #endif
 #define AFTER (PADDED - BEFORE - LENGTH)
@@ -27,8 +27,8 @@
 #define PLACE_OF(position) PLACE((position) / INNER, (position) % INNER)
 #define PLACES (PITCH * OUTER)
 
-// From the aperture, at positions BEFORE..BEFORE + LENGTH - 1, to the samples on both sides of it. An item keeps the
-// outermost TAPS samples of one side and makes some of its steps of them.
+// Extends the aperture, at positions BEFORE..BEFORE + LENGTH - 1, to both sides. An item keeps the outermost TAPS
+// samples of one side and makes some of its steps from them.
 LOCAL_HELPER void extend_wings(__local FLOATV* re, __local FLOATV* im, __local const float2* extension,
                                __global const float* window, const int item, const int group, const int tile) {
   const int parts = max(group / (2 * tile), 1);
@@ -128,7 +128,7 @@ LOCAL_HELPER void outer_backward(__local const FLOATV* re, __local const FLOATV*
   outer_dft(x_re, x_im, BACKWARD);
 }
 
-// Writes the vector's lines to line-major memory: line `lane` at to[lane * stride], those below `lines` only.
+// Writes the vector's lines to line-major memory: line `lane` at to[lane * stride], only those below `lines`.
 static inline void store_lines(__global float2* to, const int stride, const int lines, const FLOATV re,
                                const FLOATV im) {
 #if LANES == 1

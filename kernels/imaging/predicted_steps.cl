@@ -1,15 +1,15 @@
-// From predictors to the extension that they give.
+// From predictors to their extension.
 //
-// A predictor a of order p continues its lines by x[n] = -sum_{i=1..p} a_i x[n-i]. Step s past the edge as a sum over the
-// p outermost samples is row e_s of the extension: e_s = -sum_i a_i e_{s-i}, e_{-t} the unit vector t, and, from p known
-// steps on, e_{q+s}[j] = sum_t e_s[t] e_{q-t}[j], which doubles their number in each pass.
+// A predictor a of order p extends its lines by x[n] = -sum_{i=1..p} a_i x[n-i]. Step s past the edge as a sum over the
+// p outermost samples is row e_s of the extension: e_s = -sum_i a_i e_{s-i}, e_{-t} the unit vector t, and, from p
+// known steps on, e_{q+s}[j] = sum_t e_s[t] e_{q-t}[j], which doubles their number in each pass.
 //
 //   a      REAL2 [SIZE], a_0 = 1, 0 past its order
 //   steps  REAL2 [step][MAX_TAPS]
 
 //! needs imaging/aperture_lines.cl
 
-#ifndef TAPS  // of the predictor along x: its order
+#ifndef TAPS  // order of the predictor along x
 #define TAPS 8
 #endif
 #ifndef STEPS  // along x
@@ -35,7 +35,7 @@
 static REAL2 times(REAL2 a, REAL2 b) { return (REAL2)(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }
 static REAL2 conjugate(REAL2 a) { return (REAL2)(a.x, -a.y); }
 
-// sum + a b, in statements that become one fused multiply-add each.
+// sum + a b, in statements that compile to one fused multiply-add each.
 static REAL2 plus_product(REAL2 sum, REAL2 a, REAL2 b) {
   sum.x += a.x * b.x;
   sum.y += a.x * b.y;
@@ -44,7 +44,7 @@ static REAL2 plus_product(REAL2 sum, REAL2 a, REAL2 b) {
   return sum;
 }
 
-// The extension over `count` steps. For all items of a group; ends with a barrier.
+// Computes the extension over `count` steps. Called by all items of a group; ends with a barrier.
 LOCAL_HELPER void predict_steps(__local const REAL2* a, __local REAL2* steps, int count) {
   const int item = (int)get_local_id(0);
   for (int j = item; j < MAX_TAPS; j += FIT_GROUP) {
@@ -76,7 +76,7 @@ LOCAL_HELPER void predict_steps(__local const REAL2* a, __local REAL2* steps, in
   }
 }
 
-// Writes the extension of predictors that can be used, else 0, and flags these. For all items of a group.
+// Writes the extension of usable predictors, else 0, and flags these. Called by all items of a group.
 LOCAL_HELPER void store_extension(__local const REAL2* steps, __local int* fell_back, __global float2* extension,
                                   __global uint* status, int order, int count) {
   const int item = (int)get_local_id(0);

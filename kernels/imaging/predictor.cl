@@ -12,7 +12,7 @@
 
 //! needs common/local_helper.cl
 
-#ifndef REAL  // double where the device has it: predictors of smooth fields lose up to half of their digits
+#ifndef REAL  // double if the device has it: predictors of smooth fields lose up to half of their digits
 #define REAL float
 #define REAL2 float2
 #endif
@@ -37,31 +37,31 @@
 #ifndef BEFORE_COLUMNS  // padding left of the aperture
 #define BEFORE_COLUMNS 32
 #endif
-#ifndef ORDER_ROWS  // of the predictor along a row
+#ifndef ORDER_ROWS  // order of the predictor along a row
 #define ORDER_ROWS 8
 #endif
-#ifndef ORDER_COLUMNS  // of the predictor along a column
+#ifndef ORDER_COLUMNS  // order of the predictor along a column
 #define ORDER_COLUMNS 8
 #endif
-#ifndef GROUP  // items of a group, a power of two, not below max(ROWS, COLUMNS)
+#ifndef GROUP  // items per group, a power of two, at least max(ROWS, COLUMNS)
 #define GROUP 128
 #endif
-#ifndef FLOOR  // of the error power, relative
+#ifndef FLOOR  // floor of the error power, relative
 #define FLOOR 3e-4f
 #endif
-#ifndef RUNAWAY  // gain beyond which float32 input has no digit left
+#ifndef RUNAWAY  // gain above which float32 input has no digit left
 #define RUNAWAY 1e6f
 #endif
-#ifndef FREQUENCIES  // of a frame
+#ifndef FREQUENCIES  // frequencies per frame
 #define FREQUENCIES 1
 #endif
 #ifndef FLAG_FELL_BACK  // nearfield::kFlagExtrapolationFellBack
 #define FLAG_FELL_BACK 1
 #endif
-#ifndef LOCAL_SCRATCH  // 1: prediction errors fit into local memory; 0: they lie in the buffer `scratch`
+#ifndef LOCAL_SCRATCH  // 1: prediction errors are in local memory; 0: in the buffer `scratch`
 #define LOCAL_SCRATCH 1
 #endif
-#ifndef SCRATCH_LINES  // lines a group pools
+#ifndef SCRATCH_LINES  // lines pooled by a group
 #define SCRATCH_LINES 32
 #endif
 #define MAX_ORDER (ORDER_ROWS > ORDER_COLUMNS ? ORDER_ROWS : ORDER_COLUMNS)
@@ -79,7 +79,7 @@ static REAL2 times_conjugate(REAL2 a, REAL2 b) { return (REAL2)(a.x * b.x + a.y 
 static REAL2 conjugate(REAL2 a) { return (REAL2)(a.x, -a.y); }
 static REAL square(REAL2 a) { return a.x * a.x + a.y * a.y; }
 
-// Where the lines of one fit lie: element n of line l is input[l * line_stride + n * element_stride].
+// Layout of the lines of one fit: element n of line l is input[l * line_stride + n * element_stride].
 typedef struct {
   int lines;
   int length;
@@ -105,7 +105,7 @@ LOCAL_HELPER void reduce(__local REAL* sums, REAL2 numerator, REAL denominator) 
   }
 }
 
-// Fits one predictor to all lines; a[0..order], a[0] = 1. Returns 1, or 0 for silence; the same for every item.
+// Fits one predictor to all lines; a[0..order], a[0] = 1. Returns 1, or 0 for silence, equal for every item.
 LOCAL_HELPER int fit(__global const float2* input, Lines lines, SCRATCH_SPACE REAL2* f, SCRATCH_SPACE REAL2* g,
                      __local REAL* sums, __local REAL2* a) {
   const int item = (int)get_local_id(0);
@@ -182,7 +182,7 @@ static int is_runaway(REAL2 value, REAL limit) { return !(square(value) <= limit
 //   matrix_rows     float2 [frequency][column][padded column], E_x transposed
 //   scratch         REAL2 [frequency][axis][2][SCRATCH_SIZE], used when LOCAL_SCRATCH is 0
 //   status          uint [frame][4]: 0 = flags; [frequency] here and below counts those of all frames
-// Launch: (2 * GROUP, frequencies), GROUP items a group; group 0 works along the rows, group 1 along the columns.
+// Launch: (2 * GROUP, frequencies), GROUP items per group; group 0 works along the rows, group 1 along the columns.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void pooled_predictors(
     __global const float2* measured, __global const float* window_rows, __global const float* window_columns,
     __global float2* matrix_columns, __global float2* matrix_rows, __global REAL2* scratch, __global uint* status) {
@@ -302,9 +302,9 @@ LOCAL_HELPER void extend_line(__global const float2* input, Lines lines, int pad
   barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-// Line by line: rows first.
+// Extends line by line: rows first.
 //   measured  float2 [frequency][row][column] -> extended float2 [frequency][row][padded column], no window
-// Launch: (GROUP * ROWS, frequencies), GROUP items a group.
+// Launch: (GROUP * ROWS, frequencies), GROUP items per group.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void extend_rows(__global const float2* measured,
                                                                              __global float2* extended,
                                                                              __global uint* status) {
@@ -331,9 +331,9 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void extend_rows(__g
   }
 }
 
-// Then every column of the result, and both windows.
+// Then extends every column of the result, and applies both windows.
 //   extended  float2 [frequency][row][padded column] -> padded float2 [frequency][padded row][padded column]
-// Launch: (GROUP * PADDED_COLUMNS, frequencies), GROUP items a group.
+// Launch: (GROUP * PADDED_COLUMNS, frequencies), GROUP items per group.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void extend_columns(__global const float2* extended,
                                                                                 __global const float* window_rows,
                                                                                 __global const float* window_columns,

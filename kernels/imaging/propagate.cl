@@ -8,8 +8,8 @@
 //   cos       1 - exp(-(1 - kr/kc)/phi)/2 for kr <= kc, exp((1 - kr/kc)/phi)/2 above (thesis 3.1; research notes, 2)
 //   tikhonov  |A|^2 / (|A|^2 + lambda), A = exp(-|Im kz| d)
 //   none      1
-//   measured  1 here; growth is cut where H has vanished, and the measured H is multiplied in later (spectrum_record.cl)
-// Growing exponentials and decaying filters are added as exponents, so that neither overflows alone.
+//   measured  1 here; growth is cut where H has vanished, and the measured H is applied later (spectrum_record.cl)
+// Exponents of growth and filter decay are added, so that neither overflows alone.
 //
 //   wavenumber   float [frequency], k, rad/m
 //   cutoff       float [frequency], kc, rad/m        slope float [frequency], phi
@@ -18,7 +18,7 @@
 //   spectrum     float2 [frame][frequency][padded row][padded column], the forward transform
 //   filtered     float2 [frame][plane][field][frequency][UPSAMPLE * PADDED_ROWS][UPSAMPLE * PADDED_COLUMNS]
 //   reports      float4 [frame][frequency]: kc, phi, ..., of the measured filter
-//   taken, status  uint [frame][4], as in status.cl
+//   taken, status  uint [frame][4], see status.cl
 //   images       float2 [frame][plane][frequency][IMAGE_ROWS][IMAGE_COLUMNS], Pa, m/s, m or W/m^2
 //
 // Launch: (round_up(columns of the output, 32), round_up(rows of the output, 4), images), groups of 32 x 4.
@@ -45,19 +45,19 @@
 #ifndef BEFORE_COLUMNS  // padding left of the aperture
 #define BEFORE_COLUMNS 32
 #endif
-#ifndef FREQUENCIES  // images a plane
+#ifndef FREQUENCIES  // images per plane
 #define FREQUENCIES 1
 #endif
-#ifndef PLANES  // images a frequency
+#ifndef PLANES  // images per frequency
 #define PLANES 1
 #endif
 #ifndef TRANSFER_STRIDE  // columns of `transfer`
 #define TRANSFER_STRIDE PADDED_COLUMNS
 #endif
-#ifndef SCALE  // of `transfer`
+#ifndef SCALE  // factor of `transfer`
 #define SCALE 1.0f
 #endif
-#ifndef UPSAMPLE  // pixels a pitch
+#ifndef UPSAMPLE  // pixels per pitch
 #define UPSAMPLE 1
 #endif
 #ifndef STEP_KX  // rad/m between columns of the spectrum
@@ -72,7 +72,7 @@
 #ifndef MOST_GROWTH  // nepers; velocity's factor must fit above it into float's range
 #define MOST_GROWTH 75.0f
 #endif
-#ifndef LAMBDA  // of tikhonov
+#ifndef LAMBDA  // regularisation of tikhonov
 #define LAMBDA 1e-3f
 #endif
 #ifndef QUANTITY  // 0 pressure, 1 normal velocity, 2 displacement, 3 active intensity
@@ -84,13 +84,13 @@
 #ifndef IMPEDANCE  // rho c, Pa s/m
 #define IMPEDANCE 413.0063f
 #endif
-#define FIELDS (QUANTITY == 3 ? 2 : 1)  // of a plane
+#define FIELDS (QUANTITY == 3 ? 2 : 1)  // fields per plane
 #define FINE_ROWS (UPSAMPLE * PADDED_ROWS)
 #define FINE_COLUMNS (UPSAMPLE * PADDED_COLUMNS)
 #define IMAGE_ROWS (UPSAMPLE * (ROWS - 1) + 1)  // from the first microphone to the last
 #define IMAGE_COLUMNS (UPSAMPLE * (COLUMNS - 1) + 1)
 
-// The signed bin of an FFT's index.
+// Signed bin of an FFT's index.
 static int signed_bin(int index, int size) { return index < (size + 1) / 2 ? index : index - size; }
 
 // exp(growth) * H(kr): the magnitude of filter and propagator together.
@@ -125,7 +125,7 @@ __kernel void build_transfer(__global const float* wavenumber, __global const fl
   const float kx = STEP_KX * (float)signed_bin(column, PADDED_COLUMNS);
   const float ky = STEP_KY * (float)signed_bin(row, PADDED_ROWS);
   const float kr = sqrt(kx * kx + ky * ky);
-  // (k - kr)(k + kr) keeps its digits where k and kr are close.
+  // (k - kr)(k + kr) is accurate if k and kr are close.
   const float kz_squared = (k - kr) * (k + kr);
   const int propagating = kz_squared >= 0.0f;
   const float kz = sqrt(fabs(kz_squared));
@@ -142,8 +142,8 @@ __kernel void build_transfer(__global const float* wavenumber, __global const fl
   transfer[(image * PADDED_ROWS + row) * TRANSFER_STRIDE + column] = SCALE * value;
 }
 
-// The coarse index of a fine bin, or -1 where the fine spectrum is zero. A coarse grid of even size has one bin at
-// +- half its size, whose energy the fine grid holds half and half.
+// Coarse index of a fine bin, or -1 where the fine spectrum is zero. A coarse grid of even size has one bin at +- half
+// its size, whose energy is split in halves on the fine grid.
 static int coarse_index(int fine_index, int size) {
   const int bin = signed_bin(fine_index, UPSAMPLE * size);
   if (2 * abs(bin) > size) {

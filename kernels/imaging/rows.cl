@@ -2,19 +2,19 @@
 //
 // In the arena, at the bytes NAME_AT:
 //   slices  float2 [frame][plane][field][frequency][STRIDE columns kx][ROW_STRIDE], rows fastest, scaled; an active
-//           intensity is made of two fields, pressure and velocity: Re(p v*)/2
+//           intensity has two fields, pressure and velocity: Re(p v*)/2
 //   roots   of padded_lines.cl
 //
-// and, where the cut-off is measured (MEASURES_CUTOFF: the last frame's state is kept, and reports are moved on),
+// and, if the cut-off is measured (MEASURES_CUTOFF: the last frame's state is kept, and reports are moved on),
 //   figures, spectra, state  of spectrum_record.cl
 //   reports  float4 [frame][frequency], figures moved on
-//   half_number, age  of the first frame's hop, as spectrum_record.cl has them
+//   half_number, age  of the first frame's hop, see spectrum_record.cl
 //
 //   images  float2 [frame][plane][frequency][row][column], Pa, m/s, m or W/m^2
-//   taken, status  uint [frame][4], as in status.cl; images_per_frame images make a frame
+//   taken, status  uint [frame][4], see status.cl; a frame has images_per_frame images
 //
-// Launch: (ROW_GROUP * vectors of rows / ROW_TILE, images), ROW_GROUP items a group, each group with ROW_TILE vectors of
-// LANES rows.
+// Launch: (ROW_GROUP * vectors of rows / ROW_TILE, images), ROW_GROUP items per group, each group with ROW_TILE vectors
+// of LANES rows.
 
 //! needs imaging/rows_part.cl
 

@@ -1,4 +1,4 @@
-// The last transform: what one work-group does of one image. rows.cl has the buffers.
+// The last transform: the part of one work-group in one image. rows.cl documents the buffers.
 
 //! needs common/groups.cl
 //! needs common/status.cl
@@ -19,14 +19,14 @@
 #ifndef ROW_STRIDE
 #define ROW_STRIDE 32
 #endif
-#ifndef INTENSITY  // 1: an image is made of two fields
+#ifndef INTENSITY  // 1: an image has two fields
 #define INTENSITY 0
 #endif
 #define FIELDS (INTENSITY ? 2 : 1)
-#ifndef ROW_TILE  // vectors a group
+#ifndef ROW_TILE  // vectors per group
 #define ROW_TILE 4
 #endif
-#ifndef ROW_GROUP  // items a group
+#ifndef ROW_GROUP  // items per group
 #define ROW_GROUP 64
 #endif
 
@@ -38,13 +38,14 @@
 #define REPORTS
 #endif
 
-// What a group has in local memory.
+// Local memory of a group.
 typedef struct {
   FLOATV re[FIELDS * PLACES * ROW_TILE];
   FLOATV im[FIELDS * PLACES * ROW_TILE];
 } RowsSpace;
 
-// Of one image ROW_TILE vectors of rows. One group of a frame takes its status, after all that may change it.
+// Computes ROW_TILE vectors of rows of one image. One group of a frame takes its status, once all stages that may
+// change it are done.
 LOCAL_HELPER void make_rows(__local RowsSpace* space, __global uchar* arena, __global float2* restrict images,
                             __global uint* restrict taken, const int images_per_frame, const int frequencies,
                             __global uint* restrict status, const int frames, const int takes_status, const int part,

@@ -2,9 +2,9 @@
 //
 // A length PADDED = OUTER * INNER with n = INNER n1 + n2 and k = k1 + OUTER k2 is transformed as (Cooley and Tukey 1965)
 //   X[k] = sum_n2 w_INNER^(n2 k2) [ w_PADDED^(n2 k1) sum_n1 w_OUTER^(n1 k1) x[n] ],   w_N = e^(-+2 pi j / N),
-// the bracket by one item for each n2, the outer sum by one item for each k1; the inverse goes the other way round. Both
-// lengths are products A * B of two of the radices 1, 2, 3, 4, 5, 7, done the same way within an item, whose results
-// come out in the order of OUTER_BIN and INNER_BIN.
+// the bracket by one item for each n2, the outer sum by one item for each k1; the inverse runs in the opposite order.
+// Both lengths are products A * B of two of the radices 1, 2, 3, 4, 5, 7, done in the same way within an item, whose
+// results are in the order of OUTER_BIN and INNER_BIN.
 //
 // Everything is unrolled: lengths, roots and signs are constants.
 
@@ -91,7 +91,7 @@ static inline void dft_2(FLOATV* re, FLOATV* im, const int step, const float dir
   im[step] = i;
 }
 
-// Sums and differences that belong to bins +k and -k: a = even part, b = odd part, bins a -+ j b.
+// Sums and differences for bins +k and -k: a = even part, b = odd part, bins a -+ j b.
 #define BIN_PAIR(low, high, a_re, a_im, b_re, b_im) \
   do {                                              \
     re[low] = (a_re) + direction * (b_im);          \
@@ -185,7 +185,7 @@ static inline void dft_7(FLOATV* re, FLOATV* im, const int step, const float dir
            s3 * u_im - s1 * v_im + s2 * w_im);
 }
 
-// Position q of an item's result holds this bin.
+// Bin at position q of an item's result.
 #define OUTER_BIN(q) ((q) / OUTER_B + OUTER_A * ((q) % OUTER_B))
 #define INNER_BIN(q) ((q) / INNER_B + INNER_A * ((q) % INNER_B))
 

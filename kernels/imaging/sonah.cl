@@ -1,60 +1,61 @@
 // Statistically optimised near-field holography: the image is the posterior mean given the prior and the measurement.
 // docs/sonah.md has the derivation.
 //
-// A field over the array falls into four parity classes over half the rows and columns each (bit 0 of a class: odd along
-// x, bit 1: odd along y). Within one, modes of prior power w are independent, so
+// A field over the array separates into four parity classes over half the rows and columns each (bit 0 of a class: odd
+// along x, bit 1: odd along y). Within one, modes of prior power w are independent, so
 //   y = projection^T folded,   image = sum over modes of images y / (w + noise)
 // and the noise is the most probable one (sonah_noise.cl).
 //
-// A square array (SQUARE) mirrors in its diagonals, too. Classes 0 and 3 then fall into modes that stay as they are where
-// rows and columns change places and modes that change their sign, over the half of a class's places (a, b) with a <= b;
-// and class 2 is class 1 with rows and columns changed, so that one factor serves both. Folds are what a field is folded
-// to: the classes, or 0 and 1 of class 0 (stays, changes its sign), 2 and 3 of class 3, 4 of classes 1 and 2 together.
+// A square array (SQUARE) is symmetric in its diagonals, too. Swapping rows and columns leaves some modes of classes 0
+// and 3 unchanged and changes the sign of the others, over the half of a class's positions (a, b) with a <= b; class 2
+// is class 1 with rows and columns swapped, so that one factor serves both. A field is folded to folds: the classes, or
+// 0 and 1 of class 0 (unchanged, sign changed), 2 and 3 of class 3, 4 of classes 1 and 2 together.
 //
-// Plane waves and point sources that the host has found in addition to the prior (at most MOST_WAVES a frequency, mostly
-// none), called waves below, are fitted and subtracted before that,
+// Plane waves and point sources that the host has found in addition to the prior (at most MOST_WAVES per frequency,
+// mostly none), called waves below, are fitted and subtracted before that,
 //   amplitude = sum over modes of amplitudes y,   y -= modes amplitude
-// and their images added to the rest's.
+// and their images are added to the rest's.
 //
-// A slot is a mode of a fold; each fold fills whole blocks of 32 slots. Of the modes that contribute to images, and only
-// of these, a frequency has a list: those of each fold, then, of fold 4, the same ones in class 2; on a surface those of
-// each class. A row of factors is a mode's share in PIXEL_LANES folded pixels: a row for each of the list, but for the
-// modes in class 2, whose rows are what those in class 1 are at the same places with rows and columns changed.
+// A slot is a mode of a fold; each fold fills whole blocks of 32 slots. A frequency has a list of the modes that
+// contribute to images, and only of these: the modes of each fold, then, for fold 4, the same ones in class 2; on a
+// surface those of each class. A row of factors is a mode's share in PIXEL_LANES folded pixels: one row per entry of
+// the list, except for modes in class 2, whose rows equal those in class 1 at the positions with rows and columns
+// swapped.
 //
 // In the arena, at the bytes NAME_AT:
-//   projections    float [frequency][block of 32 slots][sample][32]; samples of a fold: of a class, or those with a <= b
-//   slot_modes     int [frequency][slot], its y among coefficients, in class 1 for fold 4; -1: none
-//   slot_powers    float [frequency][slot], w; 0 where the mode does not contribute to images
+//   projections    float [frequency][block of 32 slots][sample][32]; samples of a fold: of a class, or with a <= b
+//   slot_modes     int [frequency][slot], index of its y among coefficients, in class 1 for fold 4; -1: none
+//   slot_powers    float [frequency][slot], w; 0 if the mode does not contribute to images
 //   coefficients   float2 [frame][frequency][class][MODES], y
 //   shares         float [frame][frequency][part of sonah_modes][GRID], sums of |y|^2 / (w + noise)
-//   starts         int [frequency][LIST_STARTS]: where the parts of its list begin and end, and last its first row
-//   list_modes     int [frequency][KEPT], y among coefficients
+//   starts         int [frequency][LIST_STARTS]: begin and end of the parts of its list, and last its first row
+//   list_modes     int [frequency][KEPT], index of y among coefficients
 //   list_powers    float [frequency][KEPT], w
 //   image_powers   float [frequency][KEPT], sum over an image of the first plane of a mode's squared factors
 //   noises         float [GRID], the steps of noise
 //   log_sums       float [frequency][GRID], sum over all modes of ln(w + noise)
 //   errors         float [frequency][GRID], expected squared error of an image of the first plane for t = 1
 //   cutoffs        float [frequency][GRID], rad/m
-//   factors        float [plane][frequency][block of folded pixels][row][re, im][PIXEL_LANES], what `images` is above
+//   factors        float [plane][frequency][block of folded pixels][row][re, im][PIXEL_LANES], `images` above
 //   noise_records, memories, incomplete: see noise_memory.cl; the records are of sonah_noise
-//   amplitudes     float2 [frame][frequency][MOST_WAVES], of waves; of sonah_waves
-//   waves          float [frequency][WAVE_SIZE], as src/imaging/sources/source_table.hpp lays them out; where HAS_WAVES
+//   amplitudes     float2 [frame][frequency][MOST_WAVES], of waves; from sonah_waves
+//   waves          float [frequency][WAVE_SIZE], layout of src/imaging/sources/source_table.hpp; if HAS_WAVES
 //
-//   on_surface     uchar [pixel], 1: it lies on the surface; with SURFACE_PIXELS alone
+//   on_surface     uchar [pixel], 1: it lies on the surface; only with SURFACE_PIXELS
 //
-// On a surface that is no plane (SURFACE_PIXELS) pixels do not mirror: the factors of each pixel have the signs of the
-// classes, so that an image is the sum over all classes, and pixels that do not lie on the surface are NaN.
+// On a curved surface (SURFACE_PIXELS) pixels are not mirrored: the factors of each pixel have the signs of the
+// classes, so that an image is the sum over all classes, and pixels off the surface are NaN.
 //
 //   spectra        float2 [frame][frequency][row][column], Pa, of usable microphones
 //   images         float2 [frame][plane][frequency][row][column], Pa or m/s
 //   reports        float4 [frame][frequency]: cut-off rad/m, NaN, noise Pa, expected relative error
 //
-// half_number and age are of the first frame's hop, as memory_place() of src/imaging/imager.hpp has them.
+// half_number and age are of the first frame's hop, see memory_place() of src/imaging/imager.hpp.
 //
-// Launch, GROUP items a group, 1 or a multiple of 128: sonah_modes (GROUP * MODE_PARTS, frames * frequencies), where there
-// are any waves sonah_waves (GROUP, frames * frequencies), where there are several frames sonah_noise (the same), and
-// sonah_images (GROUP * PIXEL_BLOCKS, frames * PLANES * frequencies). Each group of sonah_images computes its own frame's
-// record by the sums of sonah_noise; it reads those of the frames before.
+// Launch, GROUP items per group, 1 or a multiple of 128: sonah_modes (GROUP * MODE_PARTS, frames * frequencies), with
+// any waves sonah_waves (GROUP, frames * frequencies), with several frames sonah_noise (likewise), and sonah_images
+// (GROUP * PIXEL_BLOCKS, frames * PLANES * frequencies). Each group of sonah_images computes its own frame's record by
+// the sums of sonah_noise; it reads those of the earlier frames.
 
 //! needs common/complex.cl
 //! needs common/groups.cl
@@ -66,9 +67,10 @@
 //! needs imaging/sonah_sizes.cl
 //! needs imaging/sonah_waves.cl
 
-// Of a folded pixel, `sums` has the sums of each part of the list; a view is one of the pixels that it stands for.
+// Stores a view of a folded pixel, one of the pixels that it represents; `sums` has its sums over each part of the
+// list.
 #if SURFACE_PIXELS
-// The one pixel of the surface; there are no mirrors.
+// Stores the one pixel of the surface; there are no mirrors.
 LOCAL_HELPER void store_pixel(__global float2* restrict image, __global const uchar* arena, const int pixel,
                               const int view, const float2* sums, const Waves* waves) {
   if (pixel < PIXELS && view == 0) {
@@ -76,7 +78,7 @@ LOCAL_HELPER void store_pixel(__global float2* restrict image, __global const uc
   }
 }
 #else
-// View bit 0: mirrored along x, bit 1: along y, bit 2: rows and columns changed.
+// View bit 0: mirrored along x, bit 1: along y, bit 2: rows and columns swapped.
 LOCAL_HELPER void store_pixel(__global float2* restrict image, __global const uchar* arena, const int pixel,
                               const int view, const float2* sums, const Waves* waves) {
   const float sign_x = view & 1 ? -1.0f : 1.0f;
@@ -106,7 +108,7 @@ LOCAL_HELPER void store_pixel(__global float2* restrict image, __global const uc
 }
 #endif
 
-// How probable each step of noise is in each frame of a batch.
+// Cost of each step of noise in each frame of a batch.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_noise(__global uchar* arena,
                                                                              const int frequencies) {
   __local float sums[GRID * SHARERS];
@@ -122,8 +124,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_noise(__g
   }
 }
 
-// The group's y of its frequency's list, each over power + noise, `y`; the energy of their image is returned where it is
-// asked for. Begins and ends with a barrier.
+// Divides the group's y of its frequency's list by power + noise, in place; returns the energy of their image if
+// `sums_energy` is set. Begins and ends with a barrier.
 LOCAL_HELPER float divide_modes(__global const float* restrict powers, __global const float* restrict image_powers,
                                 const float noise, const int count, __local float2* y, const int sums_energy,
                                 __local float* item_parts, const int item) {
@@ -139,7 +141,7 @@ LOCAL_HELPER float divide_modes(__global const float* restrict powers, __global 
 }
 
 #if GROUP == 1
-// sums[pixel] of rows `first` to `last` with modes y.
+// Computes sums[pixel] over rows `first` to `last` with modes y.
 LOCAL_HELPER void sum_rows(__global const float* restrict factors, __local const float2* y, const int first,
                            const int last, __local float2* sums) {
   float16 re[2] = {0.0f, 0.0f};
@@ -168,7 +170,7 @@ LOCAL_HELPER void sum_rows(__global const float* restrict factors, __local const
   }
 }
 
-// The same with modes y_1 and with modes y_2.
+// Computes two such sums, with modes y_1 and with modes y_2.
 LOCAL_HELPER void sum_rows_pair(__global const float* restrict factors, __local const float2* y_1,
                                 __local const float2* y_2, const int first, const int last, __local float2* sums_1,
                                 __local float2* sums_2) {
@@ -210,11 +212,11 @@ LOCAL_HELPER void sum_rows_pair(__global const float* restrict factors, __local 
   }
 }
 #else
-#define ROWS_AHEAD 8  // rows of an item whose factors are read before the first of them is used
+#define ROWS_AHEAD 8  // rows whose factors an item reads before it uses the first of them
 #define PART_LANES (2 * PIXEL_LANES)
 #define ROW_ITEMS (GROUP / PART_LANES)
-// parts[sum][lane of re or im]: x, the sum over rows of factors times re y, and y, of factors times im y. `parts` may be
-// the memory of y. Begins and ends with a barrier.
+// parts[sum][lane of re or im]: x, the sum over rows of factors times re y, and y, that of factors times im y. `parts`
+// may share the memory of y. Begins and ends with a barrier.
 LOCAL_HELPER void sum_rows(__global const float* restrict factors, __local const float2* y,
                            __global const int* restrict starts, __local float2* parts, const int item) {
   const int lane = item % PART_LANES;
@@ -344,7 +346,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
                                           (__global const float*)(arena + IMAGE_POWERS_AT) + frequency * KEPT, noise,
                                           listed, y, reports_here, item_parts, item);
 
-  // The report of the image, by one group of each hologram.
+  // The report of the image, written by one group of each hologram.
   if (reports_here) {
     const float energy = modes_energy + sum_of_items(wave_energy(&waves, item), item_parts, item);
     if (item == 0) {
@@ -401,7 +403,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
     store_pixel(image, arena, PIXEL_LANES * block + lane, i / PIXEL_LANES, sums, &waves);
   }
 #endif
-  // Last: before the sums, PoCL 3.1 lets all items do it (docs/decisions/0023-kernels-that-pocl-compiles-wrongly.md).
+  // Must come last: before the sums, PoCL 3.1 lets all items do it
+  // (docs/decisions/0023-kernels-that-pocl-compiles-wrongly.md).
   if (reports_here && frequency == 0) {
     take_status(status, taken, frame, item, GROUP);
   }

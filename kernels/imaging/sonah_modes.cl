@@ -1,5 +1,5 @@
-// sonah's modes of a field: the field folded, its products with the projections, and what it says of the noise. sonah.cl
-// has the formulas and the arrays.
+// sonah's modes of a field: the field folded, its products with the projections, and its evidence of the noise.
+// sonah.cl documents the formulas and the arrays.
 
 //! needs common/groups.cl
 //! needs common/local_helper.cl
@@ -17,10 +17,10 @@ static float2 folded(__global const float2* field, const int class, const int ro
 // A group's part of sonah_modes.
 typedef struct {
   int fold;
-  int block;  // its first one of all slots' blocks
+  int block;  // its first block among the blocks of all slots
   int blocks;
   int samples;
-  int row;  // of the projections
+  int row;  // row of the projections
 } ModePart;
 
 static ModePart mode_part(int number) {
@@ -46,7 +46,7 @@ static ModePart mode_part(int number) {
 #endif
 }
 
-// The field in this part's fold into `field_1`, of fold 4 that of class 2 into `field_2`. Ends with a barrier.
+// Folds the field to this part's fold in `field_1`, for fold 4 also to class 2 in `field_2`. Ends with a barrier.
 LOCAL_HELPER void fold_field(__global const float2* field, const ModePart* part, __local float2* field_1,
                              __local float2* field_2, const int item) {
   for (int sample = item; sample < part->samples; sample += GROUP) {
@@ -70,7 +70,7 @@ LOCAL_HELPER void fold_field(__global const float2* field, const ModePart* part,
 }
 
 #if GROUP == 1
-// y of the 32 modes of a block, of one folded field.
+// y of the 32 modes of a block, for one folded field.
 LOCAL_HELPER void project(__global const float* restrict projection, __local const float2* field, const int samples,
                           __local float2* y) {
   float16 sum_re[2] = {0.0f, 0.0f};
@@ -96,7 +96,7 @@ LOCAL_HELPER void project(__global const float* restrict projection, __local con
 }
 
 #if SQUARE
-// The same of two fields at once.
+// y for two fields at once.
 LOCAL_HELPER void project_pair(__global const float* restrict projection, __local const float2* field_1,
                                __local const float2* field_2, const int samples, __local float2* y_1,
                                __local float2* y_2) {
@@ -127,8 +127,8 @@ LOCAL_HELPER void project_pair(__global const float* restrict projection, __loca
 }
 #endif
 #else
-#define AHEAD 16  // samples of an item whose factors are read before the first of them is used
-// y of the 32 modes of a block, of each folded field; parts [GROUP]. Ends with a barrier.
+#define AHEAD 16  // samples whose factors an item reads before it uses the first of them
+// y of the 32 modes of a block, for each folded field; parts [GROUP]. Ends with a barrier.
 LOCAL_HELPER void project(__global const float* restrict projection, __local const float2* field_1,
                           __local const float2* field_2, const int samples, __local float4* parts, __local float2* y_1,
                           __local float2* y_2, const int item) {

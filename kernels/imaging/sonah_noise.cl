@@ -1,5 +1,5 @@
-// What sonah's kernels share of the noise: how probable each step of it is in a frame. docs/sonah.md has the derivation,
-// sonah.cl the arrays, noise_memory.cl what is remembered of the frames before.
+// Costs of the steps of noise in a frame, shared by sonah's kernels. docs/sonah.md has the derivation, sonah.cl
+// documents the arrays, noise_memory.cl the memory of earlier frames.
 //
 // With w a mode's prior power and t the prior's power, the noise, relative to t, is the one of GRID steps with the
 // least cost,
@@ -16,10 +16,10 @@
 #define COLUMNS 32
 #endif
 #define CHANNELS (ROWS * COLUMNS)
-#define SHARERS (GROUP > 64 ? GROUP / 64 : 1)  // items of each step of noise, of 64 steps of which GRID are used
+#define SHARERS (GROUP > 64 ? GROUP / 64 : 1)  // items per step of noise, for 64 steps of which GRID are used
 
 #if GROUP > 1
-// sums[step] of all SHARERS' sums. Begins and ends with a barrier.
+// Adds all SHARERS' sums to sums[step]. Begins and ends with a barrier.
 LOCAL_HELPER void join_sharers(__local float* sums, const int item) {
   SYNC(GROUP);
   if (item < GRID) {
@@ -33,12 +33,12 @@ LOCAL_HELPER void join_sharers(__local float* sums, const int item) {
 }
 #endif
 
-// sums[step] of energies / (powers + noises[step]) over `count` modes, a multiple of 16. `sums` has room for GRID *
-// SHARERS. Ends with a barrier.
+// Computes sums[step] of energies / (powers + noises[step]) over `count` modes, a multiple of 16. `sums` has room for
+// GRID * SHARERS. Ends with a barrier.
 LOCAL_HELPER void sum_shares(__local const float* powers, __local const float* energies, const int count,
                              __global const float* restrict noises, __local float* sums, const int item) {
 #if GROUP == 1
-  // Modes of noise alone come in whole vectors, but for some.
+  // Modes of noise alone form whole vectors, with few exceptions.
   float16 rest = 0.0f;
   for (int i = 0; i < count / 16; ++i) {
     rest += powers[16 * i] > 0.0f ? (float16)(0.0f) : vload16(i, energies);
@@ -71,7 +71,7 @@ LOCAL_HELPER void sum_shares(__local const float* powers, __local const float* e
 #endif
 }
 
-// sums[step] over all parts [part][GRID] of a hologram. `sums` as above. Ends with a barrier.
+// Computes sums[step] over all parts [part][GRID] of a hologram. `sums` as above. Ends with a barrier.
 LOCAL_HELPER void sum_parts(__global const float* restrict parts, const int count, __local float* sums,
                             const int item) {
 #if GROUP == 1

@@ -1,4 +1,4 @@
-// Sizes of sonah's arrays and launches, and where the arrays are. sonah.cl says what they hold.
+// Sizes of sonah's arrays and launches, and offsets of the arrays. sonah.cl documents their contents.
 
 //! needs imaging/sonah_noise.cl
 
@@ -29,22 +29,22 @@
 #ifndef SQUARE  // 1: as many rows as columns, and the same pitch along both
 #define SQUARE 1
 #endif
-#ifndef MODES  // of a class, a multiple of 32
+#ifndef MODES  // modes per class, a multiple of 32
 #define MODES 256
 #endif
-#ifndef KEPT  // modes that contribute to images, of all classes, at most
+#ifndef KEPT  // most modes that contribute to images, over all classes
 #define KEPT 768
 #endif
 #ifndef ROWS_OF_ALL  // rows of the factors of all frequencies
 #define ROWS_OF_ALL 768
 #endif
-#ifndef PART_BLOCKS  // blocks of slots of a group of sonah_modes
+#ifndef PART_BLOCKS  // blocks of slots per group of sonah_modes
 #define PART_BLOCKS 1
 #endif
-#ifndef PAIR_PART_BLOCKS  // the same of fold 4
+#ifndef PAIR_PART_BLOCKS  // likewise for fold 4
 #define PAIR_PART_BLOCKS PART_BLOCKS
 #endif
-#ifndef PIXEL_LANES  // folded pixels of a group of sonah_images: 4, 8, 16 or 32; 32 for groups of one item
+#ifndef PIXEL_LANES  // folded pixels per group of sonah_images: 4, 8, 16 or 32; 32 for groups of one item
 #define PIXEL_LANES 32
 #endif
 #ifndef PLANES
@@ -53,7 +53,7 @@
 #ifndef UPSAMPLE
 #define UPSAMPLE 1
 #endif
-#ifndef SURFACE_PIXELS  // pixels of a surface that is no plane; 0: planes
+#ifndef SURFACE_PIXELS  // pixels of a curved surface; 0: planes
 #define SURFACE_PIXELS 0
 #endif
 #define HALF_ROWS ((ROWS + 1) / 2)
@@ -64,7 +64,7 @@
 #define IMAGE_COLUMNS (UPSAMPLE * (COLUMNS - 1) + 1)
 #define HALF_IMAGE_ROWS ((IMAGE_ROWS + 1) / 2)
 #define HALF_IMAGE_COLUMNS ((IMAGE_COLUMNS + 1) / 2)
-// SUMS: what an image's pixels are made of, for each folded pixel; VIEWS: pixels that one stands for.
+// SUMS: sums per folded pixel from which its pixels are computed; VIEWS: pixels that one represents.
 #if SURFACE_PIXELS
 #define SUMS 1
 #define VIEWS 1
@@ -91,7 +91,7 @@
 #define BLOCKS_FOR(count) (((count) + 31) / 32)
 #define PARTS_OF(blocks, of_part) (((blocks) + (of_part)-1) / (of_part))
 #define CLASS_PARTS PARTS_OF(MODES / 32, PART_BLOCKS)
-// Of square arrays: blocks and parts of folds 0 and 2, of 1 and 3, of 4.
+// Square arrays: blocks and parts of folds 0 and 2, of 1 and 3, of 4.
 #define STAYING_BLOCKS BLOCKS_FOR(TRIANGLE)
 #define SIGNED_BLOCKS BLOCKS_FOR(TRIANGLE - HALF_ROWS)
 #define STAYING_PARTS PARTS_OF(STAYING_BLOCKS, PART_BLOCKS)
@@ -113,10 +113,10 @@
 
 DEFINE_SUM_OF_ITEMS(GROUP)
 
-// Place number `index` of those with a <= b, (b, a) by (0, 0), (1, 0), (1, 1), (2, 0) and so on.
+// Position number `index` of those with a <= b, (b, a) in the order (0, 0), (1, 0), (1, 1), (2, 0) and so on.
 static int2 triangle_place(const int index) {
   int b = (int)(0.5f * (sqrt(8.0f * index + 1.5f) - 1.0f));
-  b -= b * (b + 1) / 2 > index ? 1 : 0;  // where the root is rounded up, or down
+  b -= b * (b + 1) / 2 > index ? 1 : 0;  // corrects a root that was rounded up, or down
   b += (b + 1) * (b + 2) / 2 <= index ? 1 : 0;
   return (int2)(index - b * (b + 1) / 2, b);
 }

@@ -1,12 +1,12 @@
-// sonah's plane waves and point sources beside the prior, which are subtracted from its modes. sonah.cl has the formulas
-// and the arrays.
+// sonah's plane waves and point sources beside the prior, which are subtracted from its modes. sonah.cl documents the
+// formulas and the arrays.
 
 //! needs imaging/sonah_sizes.cl
 //! needs imaging/sources.cl
 
 #if HAS_WAVES
-// Subtracts the waves of frequencies that have any: their amplitudes, y without them, and the shares of that, all in the
-// first part.
+// Subtracts the waves of frequencies that have any: writes their amplitudes, y without them, and the shares of that y,
+// all in the first part.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_waves(__global uchar* arena,
                                                                              const int frequencies) {
   __local float sums[GRID * SHARERS];

@@ -1,6 +1,6 @@
 // Plane waves and point sources beside a prior, called waves: fitted to a field and subtracted from it, and their images.
-// The field is what an imager weighs: modes, or microphones. Its owner defines SOURCE_VALUES, the values of a field,
-// PLANES and IMAGE_PIXELS, the pixels of an image; src/imaging/sources/source_table.hpp lays out the table.
+// The field has the values that an imager weights: modes, or microphones. Its owner defines SOURCE_VALUES, the values
+// of a field, PLANES and IMAGE_PIXELS, the pixels of an image; src/imaging/sources/source_table.hpp defines the table.
 
 //! needs common/complex.cl
 //! needs common/groups.cl
@@ -18,16 +18,16 @@
 #ifndef PLANES
 #define PLANES 1
 #endif
-#ifndef HAS_WAVES  // 1: there is room for plane waves and point sources in addition to the prior
+#ifndef HAS_WAVES  // 1: arrays have room for plane waves and point sources in addition to the prior
 #define HAS_WAVES 1
 #endif
-#ifndef MOST_WAVES  // of a frequency
+#ifndef MOST_WAVES  // most waves per frequency
 #define MOST_WAVES 8
 #endif
 #ifndef WAVE_HEADER  // floats before the first wave
 #define WAVE_HEADER 8
 #endif
-#define LANES 8  // of a vector on processors
+#define LANES 8  // lanes per vector on processors
 #define WAVE_FIELD (2 * SOURCE_VALUES)
 #define WAVE_ENERGIES (2 * WAVE_FIELD)
 #define WAVE_IMAGES (WAVE_ENERGIES + 2 * MOST_WAVES)
@@ -37,17 +37,17 @@
 // The plane waves and point sources of a frequency.
 typedef struct {
   int count;
-  float error;  // expected, squared, that they add to an image where the prior's power is 1
+  float error;  // expected squared error that they add to an image for prior power 1
   __global const float* restrict first;
   __local float2* amplitudes;  // [MOST_WAVES]
-  int plane;                   // that is imaged
+  int plane;                   // imaged plane
 } Waves;
 
 static float2 pair_at(__global const float* restrict values, const int index) {
   return (float2)(values[2 * index], values[2 * index + 1]);
 }
 
-// The share of `lane` of `lanes` in a wave's amplitude.
+// Share of `lane` of `lanes` in a wave's amplitude.
 static float2 amplitude_share(__global const float* restrict factors, __global const float2* restrict field,
                               const int lane, const int lanes) {
 #if GROUP == 1
@@ -75,7 +75,7 @@ static float2 amplitude_share(__global const float* restrict factors, __global c
 #endif
 }
 
-// Fits the waves to a field. Ends with a barrier, behind which the field may be written.
+// Fits the waves to a field. Ends with a barrier, after which the field may be written.
 LOCAL_HELPER void fit_waves(const Waves* waves, __global const float2* restrict field, __local float2* parts,
                             const int item) {
 #if HAS_WAVES
@@ -95,7 +95,7 @@ LOCAL_HELPER void fit_waves(const Waves* waves, __global const float2* restrict 
 #endif
 }
 
-// Value number `i` of a field, without the waves.
+// Value number `i` of a field, minus the waves.
 LOCAL_HELPER float2 without_waves(const Waves* waves, float2 value, const int i) {
   for (int wave = 0; wave < waves->count; ++wave) {
     value -= complex_multiply(pair_at(waves->first + wave * WAVE_STRIDE + WAVE_FIELD, i), waves->amplitudes[wave]);
@@ -116,7 +116,7 @@ LOCAL_HELPER float wave_energy(const Waves* waves, const int item) {
   return energy;
 }
 
-// At a pixel of the image.
+// Sum of the waves at a pixel of the image.
 LOCAL_HELPER float2 waves_at(const Waves* waves, const int pixel) {
   float2 sum = 0.0f;
   for (int wave = 0; wave < waves->count; ++wave) {

@@ -1,20 +1,21 @@
-// What aperture_spectrum.cl measures in a hologram, and the state that is updated from it from frame to frame
+// Record of a hologram measured by aperture_spectrum.cl, and the state that is updated from it from frame to frame
 // (docs/pnah.md, Filters; the reference is src/imaging/pnah/auto_cutoff_reference.cpp).
 //
 // In the arena, at the bytes NAME_AT:
 //   spectra    float [frame][frequency][RECORD]: the cut-off measured in this frame alone, rad/m; the noise of a
-//              microphone, E|n|^2, Pa^2; mean power of the aperture, Pa^2; where the rings sink below the threshold, in
-//              rings, 0 for nowhere; their power over the noise there, Pa^2; as int the logarithms of cut-off, noise
-//              and level, as_steps(); the aperture's mean power over the windowed one; mean power of each ring, Pa^2
+//              microphone, E|n|^2, Pa^2; mean power of the aperture, Pa^2; position at which the rings fall below the
+//              threshold, in rings, 0 for nowhere; their power over the noise there, Pa^2; as int the logarithms of
+//              cut-off, noise and level, as_steps(); the aperture's mean power over the windowed one; mean power of
+//              each ring, Pa^2
 //   ring_bins  float [RINGS], bins in a ring
 //   limits     float2 [frequency]: k and the largest cut-off, rad/m
 //   figures    float4 [frame][frequency], report_of()
-//   incomplete int [frame], 1: bits of its window are missing, so that nothing is remembered of it
-//   state      int [frequency][2][MEMORY_WORDS], the two memories after the last frame before
+//   incomplete int [frame], 1: bits of its window are missing, so it is not remembered
+//   state      int [frequency][2][MEMORY_WORDS], the two memories after the frame before the batch
 //
-// A memory begins anew every 2 HALF hops, the second one HALF hops after the first: that of the half of a memory in
-// which a hop lies settles in it, and the other one serves its frames. So a frame depends on 2 HALF hops at most,
-// wherever a run began. All that is remembered is in whole numbers, so that frames come out the same to the last bit
+// A memory begins anew every 2 HALF hops, the second one HALF hops after the first: of the two, the one that began in
+// the half that contains a hop settles in it, and the other one is used for its frames. So a frame depends on 2 HALF
+// hops at most, wherever a run began. Everything remembered is an integer, so that frames are equal to the last bit
 // whatever kernel, batch or device adds them: steps of 2^-20 of the logarithm to the base 2.
 
 #ifndef MEASURES_CUTOFF  // 1: a hologram's cut-off is measured; 0: nothing of this file is used
@@ -43,30 +44,30 @@
 #ifndef HALF  // hops from one memory's beginning to the other's
 #define HALF 30
 #endif
-#define STEPS_OF_TWO 1048576  // of the logarithm in a factor of 2
+#define STEPS_OF_TWO 1048576  // steps of the logarithm per factor of 2
 #ifndef BAND                  // steps by which a cut-off may be off before it moves: a factor of 1.05
 #define BAND 73806
 #endif
 #ifndef JUMP  // steps of the level, up or down, that reset a memory: a factor of 4
 #define JUMP (2 * STEPS_OF_TWO)
 #endif
-#define NO_STEPS INT_MIN  // of 0
+#define NO_STEPS INT_MIN  // value for 0
 #define PRESSURE_ERROR 0
-#define VELOCITY_ERROR 1  // and of a displacement
+#define VELOCITY_ERROR 1  // also for a displacement
 #define INTENSITY_ERROR 2
-#ifndef ERROR_OF  // which quantity's error is estimated
+#ifndef ERROR_OF  // quantity whose error is estimated
 #define ERROR_OF PRESSURE_ERROR
 #endif
-#ifndef STANDOFF  // of the microphones, m
+#ifndef STANDOFF  // standoff of the microphones, m
 #define STANDOFF 0.03f
 #endif
 #ifndef SIDE_RAD_PER_M  // one period over the array, 2 pi over the root of its area
 #define SIDE_RAD_PER_M 9.8174770f
 #endif
-#ifndef TRUNCATED  // error of a field that fills the aperture evenly at k STANDOFF = 1, for what lies beyond its edges
+#ifndef TRUNCATED  // error from parts beyond the edges, for a field that fills the aperture evenly at k STANDOFF = 1
 #define TRUNCATED 0.05f
 #endif
-#ifndef CALIBRATION  // what the estimate is multiplied by
+#ifndef CALIBRATION  // factor of the estimate
 #define CALIBRATION 1.0f
 #endif
 #define LEAST_ACTIVE 1e-6f
@@ -76,7 +77,7 @@
 #define RECORD_LEVEL 2
 #define RECORD_EDGE 3
 #define RECORD_EDGE_POWER 4
-#define RECORD_STEPS 5   // of cut-off, noise and level
+#define RECORD_STEPS 5   // offset of cut-off, noise and level
 #define RECORD_HIDDEN 8  // 9 to 11 are not used
 #define RECORD_RINGS 12
 #define RECORD (RECORD_RINGS + RINGS)
@@ -84,11 +85,11 @@
 
 typedef struct {
   int begun;   // the half in which it began
-  int frames;  // of the mean that the cut-off is; 0: nothing is remembered
-  int cutoff;  // steps, as the others
+  int frames;  // frames in the mean cut-off; 0: nothing is remembered
+  int cutoff;  // steps, like the others
   int noise;
   int level;
-  int side;  // on which the last frame was off by more than BAND: 1 above, -1 below, 0 it was not
+  int side;  // sign of the last frame's deviation by more than BAND: 1 above, -1 below, 0 within
 } Memory;
 
 static int as_steps(const float value) {
@@ -115,9 +116,9 @@ static void store_memory(__global int* state, const int frequency, const int whi
   to[5] = memory.side;
 }
 
-// Memory `which` after a frame of this half, whose record says these steps. While it settles, the cut-off is the mean of
-// the frames; then it stays. When two frames in a row are off by more than BAND, on one side, it moves halfway. The noise
-// moves a quarter of the way. Silence is not remembered.
+// Memory `which` after a frame of this half with the steps of `record`. While it settles, the cut-off is the mean of
+// the frames; then it is constant. When two frames in a row are off by more than BAND, on one side, it moves halfway.
+// The noise moves a quarter of the way. Silence is not remembered.
 static Memory remembered(Memory memory, const int which, const int half_number, __global const float* record) {
   __global const int* steps = (__global const int*)record + RECORD_STEPS;
   const int cutoff = steps[0];
@@ -147,8 +148,8 @@ static Memory remembered(Memory memory, const int which, const int half_number, 
 }
 
 #if MEASURES_CUTOFF
-// Memory `which` after the frames 0 to `last` of a batch whose first one is `age` hops into a half. Of those before the
-// last one, and of that unless `takes_last`, only whole ones count.
+// Memory `which` after the frames 0 to `last` of a batch whose first one is `age` hops into a half. Only whole frames
+// count; with `takes_last` the last one always counts.
 static Memory memory_after(__global const uchar* arena, const int last, const int takes_last, const int which,
                            const int half_number, const int age, const int frequency, const int frequencies) {
   __global const float* spectra = (__global const float*)(arena + SPECTRA_AT);
@@ -170,7 +171,7 @@ static float4 settled_state(__global const uchar* arena, const int frame, const 
       (__global const float*)(arena + SPECTRA_AT) + (frame * frequencies + frequency) * RECORD;
   float4 now = (float4)(record[RECORD_CUTOFF], record[RECORD_NOISE], 0.0f, 0.0f);
   if (((__global const int*)record)[RECORD_STEPS + 2] != NO_STEPS) {
-    const int which = (half_number + (age + frame) / HALF + 1) & 1;  // that began in the half before
+    const int which = (half_number + (age + frame) / HALF + 1) & 1;  // memory begun in the previous half
     const Memory memory = memory_after(arena, frame, 1, which, half_number, age, frequency, frequencies);
     now.x = of_steps(memory.cutoff);
     now.y = of_steps(memory.noise);
@@ -189,10 +190,10 @@ static float kept_at(const float kr, const float cutoff, const float slope) {
 
 static float4 evanescence_of(const float4 kr, const float k) { return sqrt(fmax((kr - k) * (kr + k), 0.0f)); }
 
-// The contribution of four rings from `ring` on to sums over the image's waves, relative to the gain at the cut-off, with
+// Contribution of four rings from `ring` on to sums over the image's waves, relative to the gain at the cut-off, with
 // kz in units of k: the power of the pressure, of kz pressure, and pressure times its conjugate kz pressure (re, im),
-// then the same three of the image's error, whose waves are noise through the filter, what the filter removes, and what
-// the aperture's edges cut off.
+// then the same three of the image's error, whose waves are noise through the filter, parts removed by the filter, and
+// parts cut off by the aperture's edges.
 static float8 error_of_rings(const int ring, __global const float* record, __global const float* ring_bins,
                              const float4 state, const float k) {
   const float noise = record[RECORD_NOISE];
@@ -203,7 +204,7 @@ static float8 error_of_rings(const int ring, __global const float* record, __glo
   const float4 place = (float)ring + (float4)(0.0f, 1.0f, 2.0f, 3.0f);
   const float4 kr = place * RING_WIDTH;
   const float4 decay = evanescence_of(kr, k);
-  // Beyond the edge the power falls as that of monopoles as far behind the surface as the microphones are before it.
+  // Beyond the edge the power decays like that of monopoles as far behind the surface as the microphones are before it.
   const float rounding = 0.3f * k + SIDE_RAD_PER_M;
   const float edge_decay = evanescence_of((float4)(edge * RING_WIDTH), k).x;
   const float4 tail = record[RECORD_EDGE_POWER] * exp(4.0f * STANDOFF * fmin(edge_decay - decay, 0.0f)) *
@@ -228,14 +229,14 @@ static float8 error_of_rings(const int ring, __global const float* record, __glo
                   dot(error, fabs(kz_squared)), dot(error, re), dot(error, im));
 }
 
-// The relative error of the image, of error_of_rings() over all rings; 1 where nothing lies above the noise.
+// Relative error of the image, from error_of_rings() over all rings; 1 if nothing is above the noise.
 static float relative_error(const float8 sums) {
 #if ERROR_OF == PRESSURE_ERROR
   return sums.s0 > 0.0f ? CALIBRATION * sqrt(sums.s4 / sums.s0) : 1.0f;
 #elif ERROR_OF == VELOCITY_ERROR
   return sums.s1 > 0.0f ? CALIBRATION * sqrt(sums.s5 / sums.s1) : 1.0f;
 #else
-  // Of Re(p v*), where p, v and their errors are complex normal: fourth moments are products of second ones.
+  // Error of Re(p v*), where p, v and their errors are complex normal: fourth moments are products of second ones.
   if (!(sums.s0 > 0.0f && sums.s1 > 0.0f)) {
     return 1.0f;
   }
@@ -251,14 +252,14 @@ static float relative_error(const float8 sums) {
 #endif
 }
 
-// The published report of a frame: cut-off, phi, rms noise, relative error.
+// Published report of a frame: cut-off, phi, rms noise, relative error.
 static float4 report_of(const float4 state, const float8 error) {
   return (float4)(state.x, state.w, sqrt(state.y), relative_error(error));
 }
 
 #if MEASURES_CUTOFF
-// By one item of a launch after all that read the state: a hologram's report moves on, and the last of a batch's frames
-// leaves the memories.
+// Moves a hologram's report on, and stores the memories after the last of a batch's frames; called by one item of a
+// launch after all launches that read the state.
 static void take_report(__global uchar* arena, __global float4* reports, const int frame, const int frames,
                         const int half_number, const int age, const int frequency, const int frequencies) {
   const int hologram = frame * frequencies + frequency;

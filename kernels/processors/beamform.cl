@@ -4,27 +4,28 @@
 //   B[q] = scale[q] sum_m w(r) e^{+jk (r - r_0)} g_m P_m     r = |q - x_m|, r_0 = |q| or REFERENCE
 //   with w and scale of beamform/das_norms.cl; plane waves from the direction u: -u . x_m for r - r_0, and w = 1.
 //   power = N (|B|^2 - scale^2 sum_m w^2 |g_m P_m|^2) / 2 with REMOVAL, N = `restoring`; else |B|^2 / 2.
-// A microphone that is masked, or not finite at one frequency, has g = 0; the norms follow. With fewer than
-// FEWEST_MICROPHONES the scale, and with it each pixel, is NaN.
+// A microphone that is masked, or not finite at one frequency, has g = 0; the norms take this into account. With fewer
+// than FEWEST_MICROPHONES the scale, and with it each pixel, is NaN.
 //
-// Here is what all ways to a map have in common: microphones before the sums, and maps made of them. The sums themselves
-// are those of beamform/das_direct.cl, das_columns.cl and das_rows.cl, das_separable.cl, or das_measured.cl.
+// This file has the kernels common to all methods to make a map: microphones before the sums, and maps made from them.
+// The sums themselves are in beamform/das_direct.cl, das_columns.cl and das_rows.cl, das_separable.cl, or
+// das_measured.cl.
 //
 //   spectra      float2 [window][SPECTRA][channel], Pa peak; the first FREQUENCIES of a window's are used
-//   gains        float2 [SPECTRA][channel], by which spectra are multiplied
+//   gains        float2 [SPECTRA][channel], factors of the spectra
 //   shading      float  [channel], > 0; 0 where masked
 //   pressures    float2 [window][frequency][channel], g P, Pa
 //   weights      float  [window][channel], g
 //   status       uint   [window][STATUS_WORDS], taken and cleared
 //   taken        uint   [window][STATUS_WORDS]
-//   pixels       float  [x, y, z, length][PIXEL_STRIDE], m from the array's centre, or u; x is NaN where there is none
-//   norms        float  [scale, restoring][PIXEL_STRIDE], of `shading`
+//   pixels       float  [x, y, z, length][PIXEL_STRIDE], m from the array's centre, or u; x is NaN if there is none
+//   norms        float  [scale, restoring][PIXEL_STRIDE], for `shading`
 //   positions    float4 [channel], m from the array's centre, |x|^2 in w
-//   sums         float2 [PARTS][WINDOWS][frequency][PIXEL_STRIDE], of the microphones of a part
+//   sums         float2 [PARTS][WINDOWS][frequency][PIXEL_STRIDE], over the microphones of a part
 //   diagonals    float  likewise, sum w^2 |g P|^2, with REMOVAL
-//   offsets      float  [high, low][PIXEL_STRIDE], m: what is missing in the sums' r - r_0, in two parts
+//   offsets      float  [high, low][PIXEL_STRIDE], m: correction of the sums' r - r_0, in two parts
 //   waves_per_m  float2 [frequency], f/c in two parts
-//   map          float2 [window][frequency][MAP_STRIDE pixels], Pa peak, the first of them `to`; with AVERAGED float
+//   map          float2 [window][frequency][MAP_STRIDE pixels], Pa peak, from window `to` on; with AVERAGED float
 //                [frequency][pixel], Pa^2
 //   average      float2 [frequency][pixel]: sum of the powers of an average, and of their weights
 //   published    float  [frequency][pixel], Pa^2
@@ -49,11 +50,11 @@
 #ifndef FREQUENCIES
 #define FREQUENCIES 1
 #endif
-// Of the spectra's windows, at least FREQUENCIES.
+// Spectra per window, at least FREQUENCIES.
 #ifndef SPECTRA
 #define SPECTRA 1
 #endif
-#ifndef WINDOWS  // that have sums at once
+#ifndef WINDOWS  // windows that have sums at once
 #define WINDOWS 1
 #endif
 #ifndef PARTS
@@ -65,7 +66,7 @@
 #ifndef HAS_OFFSETS
 #define HAS_OFFSETS 0
 #endif
-#ifndef NORMALISED  // 1: sums have their norms already, and a removal's factor
+#ifndef NORMALISED  // 1: sums include their norms, and a removal's factor
 #define NORMALISED 0
 #endif
 #ifndef AVERAGED
@@ -77,11 +78,11 @@
 #ifndef WINDOW_NORMS
 #define WINDOW_NORMS 1
 #endif
-// Pa; beyond it squares overflow, so a value counts as not finite.
+// Pa; above it squares overflow, so a value counts as not finite.
 #ifndef LARGEST
 #define LARGEST 1e18f
 #endif
-// Of nearfield::FrameFlag.
+// Bits of nearfield::FrameFlag.
 #ifndef FLAG_MASKED
 #define FLAG_MASKED 2
 #endif
@@ -158,7 +159,7 @@ __kernel void das_norms(__global const float* restrict pixels, __global const fl
 #define MAP_VALUE float2
 #endif
 
-// With WINDOW_NORMS a window that lacks microphones beyond those that are masked has norms of its own.
+// With WINDOW_NORMS a window that lacks further microphones besides the masked ones has norms of its own.
 __kernel void das_finish(__global const float* restrict pixels, __global const float* restrict offsets,
                          __global const float4* restrict positions, __global const float2* restrict waves_per_m,
                          __global const float* restrict weights, __global const float* restrict norms,
@@ -220,8 +221,8 @@ __kernel void das_finish(__global const float* restrict pixels, __global const f
 #endif
 }
 
-// Adds one window's powers to the average, what was before multiplied by `keep`. A power that is not a number counts for
-// nothing; the average of nothing is not one either.
+// Adds one window's powers to the average, after multiplying the sums so far by `keep`. A power that is NaN is not
+// counted; the average of none is NaN.
 __kernel void das_average(__global const float* restrict map, __global float2* restrict average,
                           __global float* restrict published, const float keep, const int publishes) {
   const int i = get_global_id(0);

@@ -10,14 +10,14 @@
 //
 // Buffers:
 //   samples   float  [slot][channel], channel fastest, full scale 1 or pascal; a ring
-//   used      uint   [i], channels that are used, `count` of them
+//   used      uint   [i], used channels, `count` of them
 //   delays    int    [beam][channel], whole samples, 0 .. WINDOW - NEW_SAMPLES - TAPS + 1
 //   taps      float  [beam][tap][channel], pascal per unit of a sample, g_m r_m / r_0 included
 //   weights   float  [channel], g_m
 //   beams     float  [window][beam][n], pascal
 //   status    uint   [window][STATUS_WORDS], word 0 gathers flags, word 1 counts microphones that are not finite
 // Launches: beam_samples: local (64, 1, 1), global (64 ceil(NEW_SAMPLES / OUTPUTS), BEAMS, windows): each work-group
-//   makes OUTPUTS samples of a beam, each lane a part of the microphones.
+//   computes OUTPUTS samples of a beam, each lane a part of the microphones.
 //   watch_window: local (64, 1), global (count rounded up to 64, at least 64, windows).
 // Assumes: (windows - 1) * HOP + WINDOW <= slots.
 
@@ -27,7 +27,7 @@
 #ifndef BEAMS
 #define BEAMS 1
 #endif
-// Samples that a frame has of each beam.
+// Samples of each beam per frame.
 #ifndef NEW_SAMPLES
 #define NEW_SAMPLES 32
 #endif
@@ -35,11 +35,11 @@
 #ifndef TAPS
 #define TAPS 16
 #endif
-// Samples that a work-group makes.
+// Samples per work-group.
 #ifndef OUTPUTS
 #define OUTPUTS 8
 #endif
-// Microphones that a sample needs.
+// Microphones required for a sample.
 #ifndef FEWEST
 #define FEWEST 4
 #endif
@@ -51,13 +51,13 @@
 #ifndef STATUS_WORDS
 #define STATUS_WORDS 4
 #endif
-// What a frame's flags gain of microphones that are not finite (FrameFlag of frame.hpp).
+// Bit set in a frame's flags for microphones that are not finite (FrameFlag of frame.hpp).
 #ifndef FLAG_NON_FINITE
 #define FLAG_NON_FINITE 16u
 #endif
 
 #define LANES 64
-// A row of sums in local memory; one more than LANES, so that lanes that add up rows meet no bank twice.
+// Stride of a row of sums in local memory; LANES plus one, so that lanes that add rows have no bank conflicts.
 #define ROW (LANES + 1)
 
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void beam_samples(

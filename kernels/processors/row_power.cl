@@ -3,10 +3,10 @@
 //   power[f][row] = sum over columns of weight[f][row][column] |spectra[f][row][column]|^2
 //
 //   spectra  float2 [window][SPECTRA][row][column], Pa peak; the first FREQUENCIES of a window's are used
-//   weights  float  [frequency][row][column]; 0 leaves a microphone out, whatever it says
-//   power    float  [window][frequency][row], Pa^2; NaN in a row that is left out whole
+//   weights  float  [frequency][row][column]; 0 leaves a microphone out, whatever its value
+//   power    float  [window][frequency][row], Pa^2; NaN in a row without any microphone
 //
-// Launch: one item a row of each window and frequency, and any number more.
+// Launch: one item per row of each window and frequency, and any number more.
 
 #ifndef ROWS
 #define ROWS 8
@@ -28,7 +28,7 @@ __kernel void row_power(__global const float2* restrict spectra, __global const 
     return;
   }
   const int window = line / (FREQUENCIES * ROWS);
-  const int row = line % (FREQUENCIES * ROWS);  // of all frequencies
+  const int row = line % (FREQUENCIES * ROWS);  // row counted over all frequencies
   __global const float2* values = spectra + ((size_t)window * SPECTRA * ROWS + row) * COLUMNS;
   __global const float* weight = weights + (size_t)row * COLUMNS;
   float sum = 0.0f;

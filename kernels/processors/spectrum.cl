@@ -4,7 +4,7 @@
 //   (FFT)        bins[w][p][k] = sum_n lines[w][p][n] e^{-j 2 pi k n / WINDOW}
 //   amplitudes   levels[w][p][k] = scales[k] |bins[w][p][k]|
 // An FFT library may transform two real lines as one complex line, so NaN or infinity in one would spread to the other:
-// point_lines puts 0 in its place and marks the line, which amplitudes then makes NaN.
+// point_lines puts 0 in its place and marks the line, which amplitudes then sets to NaN.
 //
 // Buffers:
 //   samples   float  [slot][channel], channel fastest, full scale 1 or pascal; a ring
@@ -22,7 +22,7 @@
 
 //! needs frontend/window_samples.cl
 
-// Chosen places.
+// Chosen microphones.
 #ifndef POINTS
 #define POINTS 1
 #endif

@@ -1,11 +1,11 @@
-// Processor srp_phat: the search for the maxima of the map, and their refinement. srp_phat/weights.cl has formulas, buffers
-// and launches.
+// Processor srp_phat: the search for the maxima of the map, and their refinement. srp_phat/weights.cl documents
+// formulas, buffers and launches.
 
 //! needs processors/srp_phat/map.cl
 //! needs processors/srp_phat/lags.cl
 //! needs processors/srp_phat/peel.cl
 
-// Whether a pixel lies at least the separation away from `found` maxima, and no neighbour in its plane is larger.
+// True if a pixel is at least the separation away from `found` maxima, and no neighbour in its plane is larger.
 static int is_next_maximum(__global const float4* restrict pixels, __global const float* restrict map,
                            __global const float* restrict results, const int pixel, const int found) {
   const float3 q = pixels[pixel].xyz;
@@ -35,7 +35,7 @@ static int is_next_maximum(__global const float4* restrict pixels, __global cons
   return 1;
 }
 
-// The maximum of each group; with `found` > 0 the next one.
+// Finds the maximum of each group; with `found` > 0 the next one.
 __kernel void srp_maximum(__global const float4* restrict pixels, __global const float* restrict map,
                           __global const float* restrict results, __global float* restrict best_values,
                           __global int* restrict best_indices, const int found) {
@@ -60,7 +60,7 @@ __kernel void srp_maximum(__global const float4* restrict pixels, __global const
   }
 }
 
-// The best of all groups becomes source number `source`.
+// Stores the best of all groups as source number `source`.
 __kernel void srp_found(__global const float4* restrict pixels, __global const float* restrict best_values,
                         __global const int* restrict best_indices, __global float* restrict results, const int source) {
   __local float values[GROUP];
@@ -96,27 +96,27 @@ static float offset_of(const int point, const int divisor, const float fraction)
   return fraction * (float)(point / divisor % 5 - 2);
 }
 
-// One of the points round a maximum, `fraction` of the grid's step apart.
+// One of the points around a maximum, `fraction` of the grid's step apart.
 static float3 point_at(const float3 centre, const int point, const float fraction) {
   return moved_by(centre, (float3)(DIMENSIONS > 0 ? offset_of(point, 1, fraction) : 0.0f,
                                    DIMENSIONS > 1 ? offset_of(point, 5, fraction) : 0.0f,
                                    DIMENSIONS > 2 ? offset_of(point, 25, fraction) : 0.0f));
 }
 
-// Items of a group of srp_refine, among which microphones are shared out: a multiple of RUN, 1 where not TILED.
+// Items per group of srp_refine, which divide the microphones: a multiple of RUN, 1 if not TILED.
 #ifndef POINT_GROUP
 #define POINT_GROUP 128
 #endif
 #define ROUND_RESULTS (4 + TILES * POINT_STRIDE)
 #if DIMENSIONS > 0
-#define ROUNDS 4  // before the last one
+#define ROUNDS 4  // without the last one
 #else
 #define ROUNDS 0
 #endif
-// float4 from microphone to microphone in local memory: of any eight neighbours in other banks.
+// float4 from microphone to microphone in local memory: any eight neighbours lie in different banks.
 #define APART (PAIRS + 1)
 
-// The best of a round's points: of equal ones the middle, or the first.
+// Best of a round's points: among equal ones the middle, or the first.
 LOCAL_HELPER int best_point(__local const float* numerators) {
   int best = POINTS / 2;
   for (int point = 0; point < POINTS; ++point) {
@@ -125,9 +125,9 @@ LOCAL_HELPER int best_point(__local const float* numerators) {
   return best;
 }
 
-// Numerators of p at the points round each source; in the last round the power of its beam, too, by a further group.
-// Round 0 is about the source's pixel, each other one about the best point of the round before, which each group finds
-// for itself from what the launch before has written. A group sums a tile of bins. Of the sources from `first_source` on.
+// Numerators of p at the points around each source; in the last round also the power of its beam, by a further group.
+// Round 0 is around the source's pixel, each other one around the best point of the round before, which each group
+// finds from the results of the launch before. A group sums a tile of bins. Sources are those from `first_source` on.
 __kernel __attribute__((reqd_work_group_size(POINT_GROUP, 1, 1))) void srp_refine(
     __global const float4* restrict positions, __global const float* restrict waves_per_m,
     __global const float2* restrict phases, __global const float2* restrict pressures, __global float* restrict results,
@@ -220,7 +220,7 @@ __kernel __attribute__((reqd_work_group_size(POINT_GROUP, 1, 1))) void srp_refin
       add_terms(tile + item * APART, APART, paths, waves_per_m, sum_re, sum_im);
     }
   }
-  // RUN sums at a time: each item adds up those of RUN others, then one of each bin what these have found.
+  // RUN sums at a time: each item adds those of RUN others, then one item per bin adds their results.
 #pragma unroll
   for (int i = 0; i < VECTORS * TILE_BINS; i += RUN) {
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -35,7 +35,7 @@ void check_window(const FrontEndPlan& plan, std::vector<std::string>& problems) 
   }
 }
 
-/// Called only where window and sample rate are valid.
+/// Requires a valid window and sample rate.
 void check_frequencies(const FrontEndPlan& plan, std::vector<std::string>& problems) {
   const int window = plan.settings.window_samples;
   const double bin_hz = plan.sample_rate_hz / window;

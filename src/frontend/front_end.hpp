@@ -16,18 +16,18 @@ namespace nearfield {
 
 class DecimatedSamples;
 
-/// What a front end is planned from.
+/// Everything a front end needs to know when it is made.
 struct FrontEndPlan {
   ArrayGeometry geometry;
   WireLayout layout = WireLayout::kSoramaCam;
   double sensitivity_dbfs = -26.0;                    ///< used for bits only
-  double sample_rate_hz = kBitRateHz / kBitsPerWord;  ///< of the decimated samples
+  double sample_rate_hz = kBitRateHz / kBitsPerWord;  ///< rate of the decimated samples
   bool input_is_bits = true;                          ///< false: samples in pascal
   FrontEndSettings settings;
   std::vector<int> dead_channels;  ///< row * columns + column; their clipping does not count
-  int batch = 1;                   ///< windows that enqueue_batch() does at most
-  /// Where a front end that `cuts_samples` has its samples from, fed by who made them and not through the front end;
-  /// null: it makes its own.
+  int batch = 1;                   ///< most windows in one enqueue_batch()
+  /// Shared source of samples for a front end that `cuts_samples`; its owner feeds it, not the front end. Null: the
+  /// front end makes its own.
   std::shared_ptr<DecimatedSamples> samples = {};
 };
 
@@ -36,7 +36,7 @@ void validate(const FrontEndPlan& plan);
 
 /// Turns a stream of bits, or of samples in pascal, into spectra at the plan's frequencies. Phasors are e^{+jwt}, peak,
 /// pascal; the phase refers to the window's first bit (to its first sample when fed with samples). The device must
-/// outlive the front end. All enqueue functions return at once; what they are given must stay as it is until
+/// outlive the front end. All enqueue functions return at once; their arguments must stay unchanged until
 /// Device::wait().
 class FrontEnd {
  public:
@@ -46,7 +46,7 @@ class FrontEnd {
   virtual ~FrontEnd() = default;
 
   /// Packed words (32 bit-times) before a window's first that must have been fed, without a gap, for exact output.
-  /// Before bit 0, and before what follows a gap, there is silence. 0 when fed with samples.
+  /// Silence is assumed before bit 0 and before the data that follow a gap. 0 when fed with samples.
   [[nodiscard]] virtual std::uint64_t history_words() const = 0;
 
   /// Feeds wire words [bit-time][word], whole groups of 32 bit-times; the first bit-time is 32 * first_word. Any count.
@@ -58,29 +58,29 @@ class FrontEnd {
   /// Error when planned for bits.
   virtual void enqueue_samples(std::uint64_t first_sample, std::span<const float> values);
 
-  /// Spectra [frequency][channel], channel fastest, of the window whose first decimated sample is given: bits
-  /// 32 * first_sample_index on. The window must be among what was fed last: at least the last 2 * window_samples.
-  /// Incremental front ends want it a whole number of hops after the first word fed since the last gap.
+  /// Spectra [frequency][channel], channel fastest, of the window whose first decimated sample is given: bits from 32 *
+  /// first_sample_index on. The window must be part of the data fed last: at least the last 2 * window_samples.
+  /// Incremental front ends require it to start a whole number of hops after the first word fed since the last gap.
   /// Ors kFlagClipped into word 0 of `status` (uint32 [4]) when a live channel is at 0.95 of full scale or above; bits
   /// only.
   virtual void enqueue_spectra(std::uint64_t first_sample_index, const ocl::Buffer<std::complex<float>>& spectra,
                                const ocl::Buffer<std::uint32_t>& status) = 0;
 
-  /// Spectra [window][frequency][channel] of as many windows as the plan's batch or fewer, each a hop after the one
-  /// before; status [window][kStatusWords]. Otherwise as enqueue_spectra(). Where a front end has no way to do them
-  /// together it does them one by one.
+  /// Spectra [window][frequency][channel] of at most the plan's batch of windows, each a hop after the one before;
+  /// status [window][kStatusWords]. Otherwise like enqueue_spectra(). A front end that cannot compute them together
+  /// computes them one by one.
   virtual void enqueue_batch(std::uint64_t first_sample_index, std::size_t windows,
                              const ocl::Buffer<std::complex<float>>& spectra, const ocl::Buffer<std::uint32_t>& status);
 
-  /// The frequencies that the spectra are of, where the settings' ones do not fit the front end exactly.
+  /// Frequencies of the spectra; they differ from the settings' if those do not fit the front end exactly.
   [[nodiscard]] virtual const std::vector<double>& actual_frequencies_hz() const = 0;
 
-  /// For log lines: the kind's name, and the choice that was made where the settings left one.
+  /// Text for log lines: the kind's name, and the choice made for settings left at auto.
   [[nodiscard]] virtual std::string description() const { return kind_; }
 
  private:
   friend std::unique_ptr<FrontEnd> make_front_end(const ocl::Device& device, const FrontEndPlan& plan);
-  /// One window's outputs, for batches that are done one by one.
+  /// Outputs of one window, for batches that are computed one by one.
   struct OneByOne {
     ocl::Device device;
     ocl::Buffer<std::complex<float>> spectra;
@@ -95,7 +95,7 @@ namespace reference {
 class FrontEnd;
 }
 
-/// What a variant is for; a benchmark walks those it needs.
+/// Purpose of a variant; a benchmark selects variants by it.
 enum class VariantUse {
   kAlways,
   kSlow,    ///< the thesis's own slow ways: full runs only
@@ -107,30 +107,30 @@ struct FrontEndVariant {
   std::string_view name;
   VariantUse use = VariantUse::kAlways;
   void (*apply)(FrontEndSettings& settings) = [](FrontEndSettings&) {};
-  std::string_view thesis = {};  ///< which of the thesis's approaches it is; empty when it has none
-  bool measures_offset = false;  ///< also measured with offsets; other choices of its settings leak alike
+  std::string_view thesis = {};  ///< approach of the thesis; empty if it has none
+  bool measures_offset = false;  ///< also measured with offsets; other choices of its settings leak to the same extent
 };
 
-/// What a kind of front end brings: all that others know of it, but for its settings (schema::FrontEndKind). `kind` is
-/// its name there.
+/// Interface of one kind of front end to the rest of the program, without its settings (schema::FrontEndKind). `kind`
+/// is its name there.
 struct FrontEndEntry {
   std::string_view kind;
-  /// From a plan that passed validate() and obstacle(). Throws ConfigError, DeviceError.
+  /// Makes the front end of a plan that passed validate() and obstacle(). Throws ConfigError, DeviceError.
   std::unique_ptr<FrontEnd> (*make)(const ocl::Device& device, const FrontEndPlan& plan);
-  /// The same in plain double precision on the host. Throws ConfigError.
+  /// Makes the front end in plain double precision on the host. Throws ConfigError.
   std::unique_ptr<reference::FrontEnd> (*make_reference)(const FrontEndPlan& plan);
-  /// Every setting of a plan that it cannot work with, a line each, of a plan that passed validate(); empty where there
+  /// Every setting of a plan with which it cannot work, one per line, for a plan that passed validate(); empty if there
   /// is none.
   std::string (*obstacle)(const FrontEndPlan& plan) = [](const FrontEndPlan&) { return std::string(); };
-  /// Of one launch of the plan's batch of windows, whichever of its stages it has.
+  /// Work of one launch of the plan's batch of windows, for all of its stages.
   WorkModel (*work)(const FrontEndPlan& plan) = [](const FrontEndPlan&) { return WorkModel(); };
-  /// It cuts its windows from DecimatedSamples, FrontEndPlan::samples.
+  /// True if it cuts its windows from DecimatedSamples, FrontEndPlan::samples.
   bool cuts_samples = false;
-  /// Where there is none, benchmarks take it as the settings are.
+  /// If empty, benchmarks use the settings unchanged.
   std::span<const FrontEndVariant> variants = {};
 };
 
-/// One a line of kinds.def.
+/// Entries in the order of kinds.def.
 std::span<const FrontEndEntry> front_end_table();
 /// Throws ConfigError where there is none of this name.
 const FrontEndEntry& front_end_entry(std::string_view kind);

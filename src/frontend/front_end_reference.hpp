@@ -9,8 +9,8 @@
 
 namespace nearfield::reference {
 
-/// A front end on the host, in double precision, from the formulas; shares no table with the OpenCL one. Contracts of
-/// its members are those of nearfield::FrontEnd.
+/// A front end on the host, in double precision, from the formulas; shares no table with the OpenCL one. Its members
+/// have the contracts of nearfield::FrontEnd.
 class FrontEnd {
  public:
   FrontEnd() = default;

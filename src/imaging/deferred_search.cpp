@@ -14,7 +14,7 @@ class DeferredSearch : public Search {
                                          std::uint64_t number) override {
     if (made_ == nullptr) {
       made_ = make_();
-      make_ = nullptr;  // and what it owns
+      make_ = nullptr;  // releases the data it owns
     }
     return made_->search(spectra, mask, number);
   }

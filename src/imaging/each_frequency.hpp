@@ -9,9 +9,9 @@
 
 namespace nearfield {
 
-/// Calls work(index) once for each index below `count`, on at most `together` threads, this one among them. What one
-/// call throws is thrown here, once all threads have ended; indices that nobody has begun are left out then. So are
-/// they where this thread is stopped, by Stopped (Stoppable).
+/// Calls work(index) once for each index below `count`, on at most `together` threads including this one. Rethrows here
+/// what a call throws, once all threads have ended, and skips the indices not yet begun. It skips them, too, if this
+/// thread is stopped, by Stopped (Stoppable).
 template <class Work>
 void for_each_frequency(std::size_t count, std::size_t together, const Work& work) {
   std::atomic<std::size_t> next = 0;
@@ -27,7 +27,7 @@ void for_each_frequency(std::size_t count, std::size_t together, const Work& wor
       throw;
     }
   };
-  std::vector<std::future<void>> others;  // each waits for its thread where it is destroyed
+  std::vector<std::future<void>> others;  // each waits for its thread in its destructor
   for (std::size_t i = 1; i < std::min(count, together); ++i) {
     others.push_back(std::async(std::launch::async, run));
   }

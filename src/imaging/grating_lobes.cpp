@@ -15,10 +15,11 @@ namespace {
 
 /// A maximum of the pattern this high, over the main lobe's, is a grating lobe: 3 dB below it.
 constexpr double kLobe = 0.7;
-/// Where the main lobe has ended: q^T C q, C the second moments of places. It is 1/5 there on a line, and 2/5 on a
-/// ring.
+/// End of the main lobe: q^T C q with C the second moments of positions. There the pattern is 1/5 on a line, and 2/5 on
+/// a ring.
 constexpr double kMainLobe = 2.5 * 2.5;
-/// More microphones are represented by so many, drawn at random: side lobes change by some 6 %, grating lobes do not.
+/// Larger arrays are represented by so many microphones, drawn at random: side lobes change by some 6 %, grating lobes
+/// do not.
 constexpr std::size_t kMostOfPattern = 256;
 /// Steps of q times the array's extent; half a step beside a maximum, the pattern has 0.92 of it.
 constexpr double kStep = 2.0;
@@ -28,7 +29,7 @@ struct LobePlace {
   double y = 0.0;
 };
 
-/// The pattern of places in the plane, around their mean.
+/// Pattern of positions in the plane, around their mean.
 class PlanarPattern {
  public:
   explicit PlanarPattern(const ArrayGeometry& geometry) {
@@ -70,10 +71,10 @@ class PlanarPattern {
   [[nodiscard]] bool is_main_lobe(const LobePlace& q) const {
     return q.x * q.x * xx_ + 2.0 * q.x * q.y * xy_ + q.y * q.y * yy_ < kMainLobe;
   }
-  /// Between samples of the pattern; infinite where all places have one coordinate.
+  /// Distance between samples of the pattern; infinite along an axis on which all positions coincide.
   [[nodiscard]] LobePlace step() const { return {step_of(x_m_), step_of(y_m_)}; }
 
-  /// Samples of the pattern along a line of q.y, from q.x = 0 on both ways, `count` steps each: [0] is -count.
+  /// Samples the pattern along a line of q.y, from q.x = 0 in both directions, `count` steps each: [0] is -count.
   void along(double q_y, double step_x, std::size_t count, std::vector<double>& values) const {
     const std::size_t samples = 2 * count + 1;
     real_.assign(samples, 0.0);
@@ -114,7 +115,7 @@ class PlanarPattern {
   mutable std::vector<double> imaginary_;
 };
 
-/// The maximum uphill of a place, by halving steps.
+/// Climbs from a starting point to a maximum, by halving steps.
 LobePlace uphill(const PlanarPattern& pattern, LobePlace at, LobePlace step) {
   constexpr int kHalvings = 12;
   double value = pattern.at(at);
@@ -136,7 +137,7 @@ LobePlace uphill(const PlanarPattern& pattern, LobePlace at, LobePlace step) {
   return at;
 }
 
-/// How far a search may go that takes kMostSamples at most.
+/// Range of a search that takes at most kMostSamples.
 double searched_rad_per_m(const LobePlace& step, double most_rad_per_m) {
   constexpr double kMostSamples = 1 << 18;
   const bool has_x = std::isfinite(step.x);
@@ -150,7 +151,7 @@ double searched_rad_per_m(const LobePlace& step, double most_rad_per_m) {
   return std::min(most_rad_per_m, within);
 }
 
-/// By symmetry q.y from 0 on.
+/// Searches q.y from 0 on; the rest follows by symmetry.
 double least_lobe_rad_per_m(const PlanarPattern& pattern, double asked_rad_per_m) {
   const LobePlace step = pattern.step();
   const double most_rad_per_m = searched_rad_per_m(step, asked_rad_per_m);

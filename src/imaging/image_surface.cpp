@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kSpace = 3;
 
-/// Heights over pixels, [row][column].
+/// Heights at pixels, [row][column].
 struct HeightMap {
   const std::vector<double>& z_m;
   std::ptrdiff_t rows;
@@ -29,7 +29,7 @@ struct HeightMap {
   }
 };
 
-/// By the neighbours that there are; 0 where there are none.
+/// Slope from the existing neighbours; 0 if there are none.
 double height_slope(const std::optional<double>& before_m, double here_m, const std::optional<double>& behind_m,
                     double step_m) {
   if (before_m && behind_m) {

@@ -10,7 +10,7 @@ namespace nearfield {
 namespace {
 
 constexpr std::string_view kResultsStage = "imaging/results";
-/// Where part of a buffer may begin on any device.
+/// Alignment at which part of a buffer may begin on any device.
 constexpr std::size_t kPartBytes = 4096;
 
 std::size_t image_values(const PnahPlan& plan) {
@@ -51,7 +51,7 @@ void Imager::set_reports(std::span<const FilterReport> filters) {
   write_reports(reports);
 }
 
-/// To all places. Waits.
+/// Writes the reports to all places. Waits.
 void Imager::write_reports(std::span<const FilterReport> reports) {
   const std::size_t buffers = transferred_.size() > 0 ? 1 : results_.size();
   for (std::size_t place = 0; place < buffers; ++place) {

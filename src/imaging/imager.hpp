@@ -20,13 +20,13 @@ using StatusBuffer = ocl::Buffer<std::uint32_t>;
 /// [frame][frequency]
 using ReportBuffer = ocl::Buffer<FilterReport>;
 
-/// Where the frames of an enqueue() lie in their stream: by hop numbers alone an imager's memory begins anew.
+/// Positions of the frames of an enqueue() in their stream: an imager's memory begins anew by hop numbers alone.
 struct FrameHops {
   std::uint64_t first = 0;                    ///< hop number of the first frame; each further one is a hop later
-  std::vector<std::int32_t> incomplete = {};  ///< [frame], 1 where bits are missing: it is not remembered; empty: none
+  std::vector<std::int32_t> incomplete = {};  ///< [frame], 1 if bits are missing: not remembered; empty: none
 };
 
-/// What the kernels need of a hop number: the half of a memory that it lies in, modulo an even number, and its place
+/// Hop number as the kernels need it: the half of a memory that contains it, modulo an even number, and its position
 /// there.
 struct MemoryPlace {
   std::int32_t half = 0;
@@ -47,47 +47,48 @@ class Imager {
   Imager& operator=(const Imager&) = delete;
   virtual ~Imager() = default;
   /// Images `frames` frames, at most the plan's batch. spectra [frame][frequency][row][column], Pa. `status` is or-ed
-  /// into, then moved to taken_status(), and left cleared.
+  /// into, then moved to taken_status(), and cleared.
   virtual void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) = 0;
-  /// Of the frames of the enqueue() that follows. Without it they follow on the last ones, the first of all at hop 0.
+  /// Sets the hops of the next enqueue(). Without it they continue the last ones; the very first frame is hop 0.
   void set_hops(const FrameHops& hops) { hops_ = hops; }
-  /// Sets another mask in place of the plan's or the previous one, between two frames; it was made for the same plan,
-  /// of at most mask_capacity() microphones. Waits, but builds and allocates nothing.
+  /// Replaces the plan's or the previous mask, between two frames; the mask must be made for the same plan, with at
+  /// most mask_capacity() microphones. Waits, but builds and allocates nothing.
   virtual void use(const MicrophoneMask& mask) = 0;
-  /// Forgets all frames, as a stream begins; does not wait.
+  /// Forgets all frames, for the beginning of a stream; does not wait.
   virtual void forget() {}
-  /// Puts what its search has found into effect, between two frames; waits for the frame before, but builds and
-  /// allocates nothing.
+  /// Applies the findings of its search, between two frames; waits for the frame before, but builds and allocates
+  /// nothing.
   virtual void adopt(const std::shared_ptr<const Findings>& findings);
-  /// The search of this imager, which any one thread may run; null where the plan sets none or this imager has none.
+  /// The search of this imager, for any one thread; null if the plan sets none or this imager has none.
   [[nodiscard]] virtual std::unique_ptr<Search> make_search() const;
-  /// The path through the device that was chosen, and its sizes, for log lines and reports.
+  /// The chosen path through the device, and its sizes, for log lines and reports.
   [[nodiscard]] virtual std::string description() const = 0;
-  /// Of a plan with two batches in flight: which of two places on the host, 0 or 1, the enqueue() that follows fills,
-  /// and the functions below speak of. What lies in the other one stays.
+  /// For a plan with two batches in flight: selects one of two places on the host, 0 or 1, for the next enqueue() and
+  /// the functions below. The contents of the other place are kept.
   void use_results(std::size_t place);
   /// [frame][plane][frequency][row][column], rows and columns of ImageGrid
   [[nodiscard]] const ComplexBuffer& images() const { return on_device().images; }
   /// [frame][kStatusWords]
   [[nodiscard]] const StatusBuffer& taken_status() const { return on_device().taken_status; }
-  /// [frame][frequency]: cut-off, slope, noise and error estimate of each image; filled once, by the constructor, where
+  /// [frame][frequency]: cut-off, slope, noise and error estimate of each image; filled once, by the constructor, if
   /// the settings alone decide.
   [[nodiscard]] const ReportBuffer& reports() const { return on_device().reports; }
-  /// Enqueues the transfer of the first `frames` frames' images, status and reports to the host, where one is needed.
-  /// They are in host_images(), host_status() and host_reports() after Device::wait() until the next enqueue().
+  /// Enqueues the transfer of the first `frames` frames' images, status and reports to the host, if one is needed. They
+  /// are in host_images(), host_status() and host_reports() after Device::wait() until the next enqueue().
   void enqueue_fetch(std::size_t frames = 1) const;
   [[nodiscard]] std::span<const std::complex<float>> host_images() const { return results_[place_].host_images; }
   [[nodiscard]] std::span<const std::uint32_t> host_status() const { return results_[place_].host_status; }
   [[nodiscard]] std::span<const FilterReport> host_reports() const { return results_[place_].host_reports; }
 
  protected:
-  /// The reports of every frame from now on, [frequency]. Waits.
+  /// Sets the reports of all further frames, [frequency]. Waits.
   void set_reports(std::span<const FilterReport> filters);
-  /// Of the frames that are being enqueued.
+  /// Hops of the frames that are being enqueued.
   [[nodiscard]] const FrameHops& hops() const { return hops_; }
-  /// So many frames have been enqueued.
+  /// Advances the hops by the number of enqueued frames.
   void pass_hops(std::size_t frames) { hops_ = {.first = hops_.first + frames}; }
-  /// images(), taken_status() and reports() are other buffers now: sets them as arguments of kernels that keep theirs.
+  /// Called when images(), taken_status() and reports() have become other buffers: sets them as arguments of kernels
+  /// that keep theirs.
   virtual void set_results() {}
 
  private:
@@ -96,23 +97,23 @@ class Imager {
     ComplexBuffer images;
     StatusBuffer taken_status;
     ReportBuffer reports;
-    ocl::HostBuffer<std::complex<float>> image_memory;  ///< of `images` where they are shared, else of transferred_
+    ocl::HostBuffer<std::complex<float>> image_memory;  ///< memory of `images` if they are shared, else of transferred_
     ocl::HostBuffer<std::uint32_t> status_memory;
     ocl::HostBuffer<FilterReport> report_memory;
     std::span<const std::complex<float>> host_images;
     std::span<const std::uint32_t> host_status;
     std::span<const FilterReport> host_reports;
   };
-  /// One place that is shared with the device; false where it has no such memory.
+  /// Makes one place that is shared with the device; false if the device has no such memory.
   bool share(std::size_t image_values, std::size_t status_words, std::size_t reports);
   void allocate(std::size_t places, std::size_t image_values, std::size_t status_words, std::size_t reports);
-  /// Where results are transferred all places have the buffers of the first.
+  /// All places share the buffers of the first one if results are transferred.
   [[nodiscard]] const Results& on_device() const { return results_[transferred_.size() > 0 ? 0 : place_]; }
   void write_reports(std::span<const FilterReport> reports);
   ocl::Device device_;
   std::size_t batch_;
   FrameHops hops_;
-  ComplexBuffer transferred_;     ///< status, reports, then images: one transfer for all; empty where these are shared
+  ComplexBuffer transferred_;     ///< status, reports, then images: one transfer for all; empty if they are shared
   std::vector<Results> results_;  ///< [place]
   std::size_t place_ = 0;
 };
@@ -121,24 +122,24 @@ namespace reference {
 class Imager;
 }
 
-/// The entry of a kind of imager in the table: the one interface through which other folders use it.
+/// Entry of a kind of imager in the table: the one interface through which other folders use it.
 struct ImagerEntry {
   ImagerKind kind;
-  /// Why it cannot run this plan on this device, as a sentence; empty where it can.
+  /// Reason why it cannot run this plan on this device, as a sentence; empty if it can.
   std::string (*obstacle)(const ocl::DeviceInfo& device, const PnahPlan& plan);
   /// Throws ConfigError, DeviceError.
   std::unique_ptr<Imager> (*make)(const ocl::Device& device, const PnahPlan& plan);
-  /// The same in plain double precision on the host.
+  /// Makes the imager in plain double precision on the host.
   std::unique_ptr<reference::Imager> (*make_reference)(const PnahPlan& plan);
 };
 
-/// One line a kind.
+/// All imagers, one line per kind.
 std::span<const ImagerEntry> imager_table();
 
 /// The entry of a kind that is not kAuto.
 const ImagerEntry& imager_entry(ImagerKind kind);
 
-/// The imager that the plan names; for kAuto the one that resolve_imager() chooses. Throws ConfigError, also where
+/// Makes the imager that the plan names; for kAuto the choice of resolve_imager(). Throws ConfigError, also if
 /// obstacle() of its entry is not empty.
 std::unique_ptr<Imager> make_imager(const ocl::Device& device, const PnahPlan& plan);
 

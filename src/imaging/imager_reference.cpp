@@ -34,9 +34,9 @@ class PnahProcessor : public Imager {
 
  private:
   PnahPlan plan_;
-  PnahPlan masked_plan_;               ///< with the mask and the filters that are in effect
+  PnahPlan masked_plan_;               ///< plan_ with the mask and the filters in effect
   std::vector<CutoffState> cutoffs_;   ///< [frequency]
-  std::vector<FilterReport> filters_;  ///< [frequency], found by a search; empty before the first one
+  std::vector<FilterReport> filters_;  ///< [frequency], from a search; empty before the first result
 };
 
 class SonahProcessor : public Imager {
@@ -64,7 +64,7 @@ class SonahProcessor : public Imager {
 
  private:
   PnahPlan plan_;
-  PnahPlan masked_plan_;  ///< with the mask that is in effect
+  PnahPlan masked_plan_;  ///< plan_ with the mask in effect
   Sonah sonah_;
 };
 

@@ -17,19 +17,19 @@ class Imager {
   Imager(const Imager&) = delete;
   Imager& operator=(const Imager&) = delete;
   virtual ~Imager() = default;
-  /// One frame of spectra [frequency][row][column], Pa. May depend on the frames before, as on the device.
+  /// Images one frame of spectra [frequency][row][column], Pa. May depend on earlier frames, as on the device.
   virtual PnahImages image(std::span<const Complex> spectra) = 0;
-  /// Of the frame of the image() that follows; without it hops count from 0, and all frames are whole.
+  /// Sets the hop of the next image(); without it hops count from 0, and all frames are whole.
   void set_hop(std::uint64_t hop, bool is_whole) { next_ = {.hop = hop, .is_whole = is_whole}; }
-  /// As nearfield::Imager::use, forget, adopt and make_search.
+  /// Like the functions of nearfield::Imager, with its contracts.
   virtual void use(const MicrophoneMask& mask) = 0;
   virtual void forget() {}
   virtual void adopt(const std::shared_ptr<const Findings>& findings) = 0;
-  /// The device's, as a search is in double precision anyway.
+  /// Returns the device's search, which is in double precision anyway.
   [[nodiscard]] virtual std::unique_ptr<Search> make_search() const = 0;
 
  protected:
-  /// Of the frame that is imaged; the next one follows on it.
+  /// Hop of the present frame; advances to the next one.
   FrameHop take_hop() { return std::exchange(next_, {.hop = next_.hop + 1}); }
 
  private:

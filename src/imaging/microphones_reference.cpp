@@ -12,9 +12,9 @@ namespace nearfield::reference {
 namespace {
 
 constexpr int kMinimumNeighbours = 3;
-/// Power of noise on each microphone over the field's.
+/// Noise power of each microphone over the field's.
 constexpr double kNoise = 1e-4;
-/// Pa; beyond it the device's squares overflow, so a value counts as not finite.
+/// Pa; above it the device's squares overflow, so a value counts as not finite.
 constexpr double kLargest_pa = 1e18;
 
 bool is_finite(Complex value) { return std::abs(value.real()) < kLargest_pa && std::abs(value.imag()) < kLargest_pa; }
@@ -48,7 +48,7 @@ std::vector<bool> usable_microphones(std::span<const Complex> spectra, const Pna
   return usable;
 }
 
-/// In space, m^2.
+/// Squared distance in space, m^2.
 double squared_distance(const ArrayGeometry& geometry, int one, int other) {
   const MicrophonePosition a = geometry.position_m(one);
   const MicrophonePosition b = geometry.position_m(other);
@@ -77,7 +77,7 @@ Complex interpolate(const Field& field, const std::vector<bool>& usable, int row
   }
 }
 
-/// Of microphones on no regular grid: the mean of the usable ones that are nearest in space, with 1/distance^2.
+/// Mean of the nearest usable microphones, weighted with 1/distance^2, for arrays on no regular grid.
 Complex interpolate_in_space(const Field& field, const std::vector<bool>& usable, int channel, const PnahPlan& plan) {
   std::vector<std::pair<double, std::size_t>> others;
   for (std::size_t other = 0; other < usable.size(); ++other) {
@@ -133,7 +133,7 @@ class Covariances {
   std::map<std::pair<int, int>, double> known_;
 };
 
-/// The microphones from which a masked one is predicted: the nearest that are not masked, the lower index first.
+/// Microphones from which a masked one is predicted: the nearest unmasked ones, the lower index first.
 std::vector<int> neighbours_of(int channel, const std::vector<bool>& masked, const PnahPlan& plan) {
   const int columns = plan.geometry.columns;
   const auto distance2 = [&](int other) {

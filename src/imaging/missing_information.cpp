@@ -20,10 +20,10 @@ namespace {
 
 using Eigen::Index;
 
-/// Microphones of a block's side; a model of 32 x 32 takes a tenth of a second.
+/// Most microphones per side of a block; a model of 32 x 32 takes a tenth of a second.
 constexpr int kMostSide = 32;
 constexpr std::size_t kMostNodes = 3;
-/// Arrays whose blocks are kept; of 32 x 32 microphones each takes 19 MB.
+/// Number of arrays with cached blocks; with 32 x 32 microphones each takes 19 MB.
 constexpr std::size_t kKeptArrays = 2;
 using ClassMatrices = std::array<Eigen::MatrixXd, kParities>;
 
@@ -57,7 +57,7 @@ BlockInformation make_block(const PnahPlan& plan, std::size_t frequency) {
   return block;
 }
 
-/// An axis of an array in equal pieces of at most kMostSide microphones; the last one may overlap with that before it.
+/// Axis of an array in equal pieces of at most kMostSide microphones; the last one may overlap with the one before.
 struct CutAxis {
   explicit CutAxis(int count)
       : microphones(count), pieces((count + kMostSide - 1) / kMostSide), length((count + pieces - 1) / pieces) {}
@@ -70,7 +70,7 @@ struct CutAxis {
   int length;
 };
 
-/// Frequencies that are computed: all, or as many as kMostNodes evenly from the lowest to the highest.
+/// Computed frequencies: all, or as many as kMostNodes evenly from the lowest to the highest.
 std::vector<double> nodes_of(const std::vector<double>& frequencies_hz) {
   if (frequencies_hz.size() <= kMostNodes) {
     std::vector<double> nodes_hz = frequencies_hz;
@@ -85,7 +85,7 @@ std::vector<double> nodes_of(const std::vector<double>& frequencies_hz) {
   return nodes_hz;
 }
 
-/// The plan of a block of this array's microphones, at the frequencies that are computed.
+/// Plan of a block of this array's microphones, at the computed frequencies.
 PnahPlan block_plan(const ArrayPlan& plan) {
   PnahPlan block;
   block.geometry.rows = CutAxis(plan.geometry.rows).length;
@@ -103,7 +103,7 @@ PnahPlan block_plan(const ArrayPlan& plan) {
 
 using Blocks = std::vector<BlockInformation>;  // [node]
 
-/// Blocks of the arrays that were asked for last. Any number of threads may call it.
+/// Cache of the blocks of the arrays used last. Any number of threads may call it.
 class KeptBlocks {
  public:
   std::shared_ptr<const Blocks> of(const PnahPlan& plan) {
@@ -131,7 +131,7 @@ class KeptBlocks {
  private:
   using Key = std::tuple<Quantity, int, int, double, double, std::vector<double>, double, double>;
   std::mutex mutex_;                                               // guards kept_
-  std::list<std::pair<Key, std::shared_ptr<const Blocks>>> kept_;  ///< the latest used first
+  std::list<std::pair<Key, std::shared_ptr<const Blocks>>> kept_;  ///< most recently used first
 };
 
 KeptBlocks& kept_blocks() {
@@ -139,7 +139,7 @@ KeptBlocks& kept_blocks() {
   return kept;
 }
 
-/// I of a block that the microphones at these places take with them, trace((W_mm)^-1 (W B^H B W)_mm).
+/// Part of a block's I that is lost with the microphones at these positions, trace((W_mm)^-1 (W B^H B W)_mm).
 double lost_of(const BlockInformation& block, const ArrayGeometry& geometry, const std::vector<Index>& missing) {
   const auto count = static_cast<Index>(missing.size());
   const auto at_missing = [&](const ClassMatrices& classes) {
@@ -162,7 +162,7 @@ double lost_of(const BlockInformation& block, const ArrayGeometry& geometry, con
   return at_missing(block.inverses).llt().solve(at_missing(block.images)).trace();
 }
 
-/// Missing microphones of each block that lacks some, as indices within the block.
+/// Missing microphones of each block that lacks any, as indices within the block.
 std::vector<std::vector<Index>> missing_of_blocks(const ArrayGeometry& geometry,
                                                   std::span<const std::int32_t> missing) {
   const CutAxis rows(geometry.rows);
@@ -177,7 +177,7 @@ std::vector<std::vector<Index>> missing_of_blocks(const ArrayGeometry& geometry,
   return of_blocks;
 }
 
-/// Linear between nodes, which ascend.
+/// Interpolates linearly between nodes, which ascend.
 float between_nodes(const std::vector<double>& nodes_hz, const std::vector<double>& shares, double frequency_hz) {
   const auto above = std::lower_bound(nodes_hz.begin(), nodes_hz.end(), frequency_hz);
   const auto high = std::min(static_cast<std::size_t>(above - nodes_hz.begin()), nodes_hz.size() - 1);

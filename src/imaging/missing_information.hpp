@@ -7,35 +7,35 @@
 
 namespace nearfield {
 
-/// Share of a picture's information beyond which its frame has kFlagInformationMissing: more, and the image is off by a
-/// third of its level at least.
+/// Share of a picture's information above which its frame has kFlagInformationMissing: the image's error is then at
+/// least a third of its level.
 inline constexpr double kMostMissingInformation = 0.1;
 
-/// Share of a picture's information that microphones which are not used take with them (docs/sonah.md): 0, nothing, to
-/// 1, all of it. A picture's information is the power that the array makes known of the image on the surface of sonah's
-/// prior, with noise 40 dB below the field,
+/// Share of a picture's information that is lost with unused microphones (docs/sonah.md): from 0, nothing, to 1, all. A
+/// picture's information is the power that the array reveals of the image on the surface of sonah's prior, with noise
+/// 40 dB below the field,
 ///   I = trace(B (C + n)^-1 B^H),
-/// and the share is 1 - I of the microphones that are used, over I of all. Empty where nothing is missing.
+/// and the share is 1 - I of the used microphones, over I of all. Empty if nothing is missing.
 struct MissingInformation {
   std::vector<float> of_frequency;
 
-  /// 0 where nothing is missing.
+  /// 0 if nothing is missing.
   [[nodiscard]] float largest() const;
   [[nodiscard]] double at(std::size_t frequency) const;
 };
 
-/// The share of the information about the plan's `imaged` that the channels `missing`, ascending, take with them; empty
-/// where the plan has no images. A grid's is that of blocks of at
-/// most 32 x 32 microphones, each by itself, and at most three frequencies are computed, the others being linear
-/// between them. Microphones on no regular grid have equal parts. What no mask changes is kept from call to call. Any
-/// thread: milliseconds for some tens of microphones, and about a second for the first mask of 32 x 32 microphones.
+/// Share of the information about the plan's `imaged` that is lost with the channels `missing`, ascending; empty if the
+/// plan has no images. On a grid it is computed in blocks of at most 32 x 32 microphones, each by itself, and for at
+/// most three frequencies, with linear interpolation between them. Microphones on no regular grid have equal shares.
+/// Results that no mask changes are cached between calls. Any thread: milliseconds for some tens of microphones, and
+/// about a second for the first mask of 32 x 32 microphones.
 MissingInformation missing_information(const ArrayPlan& plan, std::span<const std::int32_t> missing);
 
-/// The share where `unknown` microphones more are missing, no one knows which of the `used` ones: equal parts.
+/// Share if `unknown` more of the `used` microphones are missing and it is not known which: equal parts.
 double missing_with(double missing, int unknown, int used);
 
-/// The expected error of an image that lacks this share of its information, from that of the microphones that are used:
-/// what is missing is not shown. NaN stays NaN.
+/// Expected error of an image without this share of its information, from that of the used microphones: the missing
+/// part is not shown. NaN stays NaN.
 float error_with_missing(float error, double missing);
 
 }  // namespace nearfield

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kRadices[] = {1, 2, 3, 4, 5, 7};
 
-/// As a product of two radices, the larger first.
+/// Factors a length into two radices, the larger first.
 std::optional<std::pair<int, int>> two_radices(int length) {
   for (const int small : kRadices) {
     for (const int large : kRadices) {

@@ -1,10 +1,10 @@
 // Full scale in packed bits: |ones - zeros| over any RUN words in a row of a window at LIMIT or above.
 //
 // Buffers:
-//   packed    uint  [slot][channel], channel fastest, 32 bit-times a word; a ring
+//   packed    uint  [slot][channel], channel fastest, 32 bit-times per word; a ring
 //   is_alive  uint  [channel], 0 for a channel whose clipping does not count
 //   status    uint  [4], word 0 gathers the flags of the frame
-// Launch: local (64, 1), global (channels rounded up to 64, chunks); a work-item looks at the CHUNK runs that start in
+// Launch: local (64, 1), global (channels rounded up to 64, chunks); a work-item checks the CHUNK runs that start in
 //   its chunk of the window.
 // Assumes: RUN <= WORDS <= slots, first_slot < slots.
 
@@ -22,15 +22,15 @@
 #ifndef RUN
 #define RUN 8
 #endif
-// Runs of a work-item.
+// Runs per work-item.
 #ifndef CHUNK
 #define CHUNK 32
 #endif
-// |ones - zeros| of a run from which on it counts as clipped: 0.95 of its bits.
+// Value of |ones - zeros| at or above which a run counts as clipped: 0.95 of its bits.
 #ifndef LIMIT
 #define LIMIT 244u
 #endif
-// What a clipped frame's flags gain (FrameFlag of frame.hpp).
+// Bit set in a clipped frame's flags (FrameFlag of frame.hpp).
 #ifndef FLAG_CLIPPED
 #define FLAG_CLIPPED 32u
 #endif

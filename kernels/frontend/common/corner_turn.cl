@@ -21,7 +21,7 @@
 #ifndef WIRE_WORDS
 #define WIRE_WORDS 32
 #endif
-// Wire words that one work-group turns.
+// Wire words that one work-group transposes.
 #ifndef WORD_TILE
 #define WORD_TILE 8
 #endif
@@ -36,7 +36,7 @@ __kernel __attribute__((reqd_work_group_size(BITS, WORD_TILE, 1))) void corner_t
   const uint column = get_group_id(1) * WORD_TILE + get_local_id(1);
   const uint word = get_global_id(2);
 
-  // The group's items, in one row, read the tile in the wire's own order.
+  // The group's items, in one row, read the tile in wire order.
   const uint item = get_local_id(1) * BITS + bit;
   const uint load_time = item / WORD_TILE;
   const uint load_column = get_group_id(1) * WORD_TILE + item % WORD_TILE;

@@ -1,4 +1,4 @@
-// Sliding DFT: the spectra of a window that moves on block by block, at a cost that does not depend on its length.
+// Sliding DFT: the spectra of a window that moves on block by block, at a cost independent of its length.
 //
 // Formulas, for signals s(t), the window's first time t0 and its length N, b = 2 pi / N:
 //   B_k[block] = round(S sum_{t in block} s(t) e^{-j w_k t})     once a block, with t counted from the stream's start
@@ -7,33 +7,35 @@
 //   X = 1/2 Y(w) - 1/4 (Y(w - b) + Y(w + b)),   D = 1/2 Y(0) - 1/2 Re Y(b)         hann; X = Y(w), D = Y(0) without
 //   spectrum = forward X + image conj(X) + constant D               (the analysis vector of
 //   src/frontend/common/analysis.hpp)
-// B and R are integers: what was added is subtracted to the last bit, so rounding never builds up; R is the same whether
-// it is summed from zero or updated a million times. The phases w_k t are integers too, in turns times 2^64, and wrap.
+// B and R are integers: every block is subtracted exactly as it was added, so rounding does not accumulate; R is the
+// same whether summed from zero or updated a million times. The phases w_k t are integers too, in turns times 2^64, and
+// wrap.
 //
 // Buffers:
 //   sums       int2  [slot][term][lane], lane fastest, a ring of blocks: per frequency w (and w - b, w + b with a
-//              hann window), then 0 (and b) where offsets are removed, then one that detects clipping: x runs that
+//              hann window), then 0 (and b) if offsets are removed, then one that detects clipping: x runs that
 //              clipped, y the sum of signs. TERMS of them and the last.
-//   steps      ulong [term], turns a word times 2^64
+//   steps      ulong [term], turns per word times 2^64
 //   weights    float2 [frequency][3]: forward, image, constant, pascal
-//   channel_of int   [lane] -> channel, or -1 for a spare one
+//   channel_of int   [lane] -> channel, or -1 for a spare lane
 //   is_alive   uint  [lane], 0 where clipping does not count
-//   state_in, state_out  int2 [term][lane], R before and after, and the clipping: x clipped runs in the window, y the sum
-//   of the present run
+//   state_in, state_out  int2 [term][lane], R before and after, and the clipping: x clipped runs in the window, y the
+//              sum for the present run
 //   spectra    float2 [window][frequency][channel], channel fastest, pascal peak
 //   status     uint  [window][4], word 0 gathers the flags of the frame
-//   oldest, newest  slots of the first block that leaves and of the first that comes; slots in the ring
-//   moves      blocks that leave and come
+//   oldest, newest  slots of the first block that leaves and of the first that enters; slots in the ring
+//   moves      blocks that leave and enter
 //   from_zero  1: the sums begin at zero, none leaves, and `moves` is the window's length
-//   newest_block  of the stream, of `newest`; runs of RUN_BLOCKS blocks detect clipping where blocks are too short
-//   first_word    of the first window
-//   windows       of this launch, a hop apart
+//   newest_block  number in the stream of the block in `newest`; runs of RUN_BLOCKS blocks detect clipping if blocks
+//                 are too short
+//   first_word    first word of the first window
+//   windows       windows in this launch, a hop apart
 // Blocks: windows begin at multiples of HOP_WORDS and end LEAD_WORDS after one. A hop is cut into the blocks of its first
 //   LEAD_WORDS words and those of its rest, to KEPT_WORDS, each of BLOCK words but the last, which may be shorter; block
 //   i of the stream is block i % HOP_BLOCKS of hop i / HOP_BLOCKS.
-// Launch: local (SLIDE_LANES, SEGMENTS), global (LANES rounded up to SLIDE_LANES, SEGMENTS times frequencies). The windows
-//   of a launch are cut into SEGMENTS parts, whose items first sum what the parts before them move by; sums of integers
-//   are the same in any order.
+// Launch: local (SLIDE_LANES, SEGMENTS), global (LANES rounded up to SLIDE_LANES, SEGMENTS times frequencies). The
+//   windows of a launch are cut into SEGMENTS parts, whose items first sum the moves of all earlier parts; sums of
+//   integers are equal in any order.
 
 //! needs common/complex.cl
 
@@ -49,19 +51,19 @@
 #ifndef FREQUENCIES
 #define FREQUENCIES 2
 #endif
-// Terms a frequency: 3 with a hann window, 1 without.
+// Terms per frequency: 3 with a hann window, 1 without.
 #ifndef FREQUENCY_TERMS
 #define FREQUENCY_TERMS 3
 #endif
-// Terms of the offset: 2 with a hann window, 1 without, 0 where offsets are not removed.
+// Terms of the offset: 2 with a hann window, 1 without, 0 if offsets are not removed.
 #ifndef OFFSET_TERMS
 #define OFFSET_TERMS 2
 #endif
-// Blocks of a run in which clipping is detected; 1 where blocks are long enough themselves.
+// Blocks of a run in which clipping is detected; 1 if single blocks are long enough.
 #ifndef RUN_BLOCKS
 #define RUN_BLOCKS 1
 #endif
-// Sum of a run's signs from which on it counts as clipped, where RUN_BLOCKS > 1.
+// Sum of a run's signs at or above which it counts as clipped, if RUN_BLOCKS > 1.
 #ifndef RUN_CLIP_SUM
 #define RUN_CLIP_SUM 244
 #endif
@@ -69,7 +71,7 @@
 #ifndef BLOCK
 #define BLOCK 32
 #endif
-// From a window to the next.
+// Blocks from a window to the next.
 #ifndef HOP_BLOCKS
 #define HOP_BLOCKS 1
 #endif
@@ -80,7 +82,7 @@
 #ifndef LEAD_WORDS
 #define LEAD_WORDS 0
 #endif
-// Words of a hop that windows have: all, unless hops are longer than windows.
+// Words of a hop that belong to windows: all, unless hops are longer than windows.
 #ifndef KEPT_WORDS
 #define KEPT_WORDS 32
 #endif
@@ -88,7 +90,7 @@
 #ifndef STATUS_WORDS
 #define STATUS_WORDS 4
 #endif
-// What a clipped frame's flags gain (FrameFlag of frame.hpp).
+// Bit set in a clipped frame's flags (FrameFlag of frame.hpp).
 #ifndef FLAG_CLIPPED
 #define FLAG_CLIPPED 32u
 #endif
@@ -106,7 +108,7 @@
 #define LEAD_BLOCKS ((LEAD_WORDS + BLOCK - 1) / BLOCK)
 #define BLOCKS_ARE_EQUAL (LEAD_WORDS % BLOCK == 0 && KEPT_WORDS % BLOCK == 0)
 
-// First word of a hop's block, from the hop's first.
+// First word of a hop's block, counted from the hop's first.
 static uint block_begin(const uint block) {
 #if LEAD_WORDS > 0
   return block < LEAD_BLOCKS ? block * BLOCK : LEAD_WORDS + (block - LEAD_BLOCKS) * BLOCK;
@@ -125,14 +127,14 @@ static uint block_words(const uint block) {
 #endif
 }
 
-// Words from the first word of a hop's block to that of the block `count` blocks later; of the stream, where `step` is
-// HOP_WORDS, and of what windows have, where it is KEPT_WORDS.
+// Words from the first word of a hop's block to that of the block `count` blocks later: all words of the stream if
+// `step` is HOP_WORDS, only words that belong to windows if it is KEPT_WORDS.
 static uint words_on(const uint block, const uint count, const uint step) {
   const uint to = block + count;
   return to / HOP_BLOCKS * step + block_begin(to % HOP_BLOCKS) - block_begin(block);
 }
 
-// e^{j 2 pi turns}, of turns times 2^64.
+// e^{j 2 pi turns}, for turns times 2^64.
 static float2 phasor(const ulong turns) {
   const float half_turns = (float)as_int((uint)(turns >> 32)) * 0x1p-31f;
   return (float2)(cospi(half_turns), sinpi(half_turns));
@@ -140,12 +142,12 @@ static float2 phasor(const ulong turns) {
 
 static uint next_slot(const uint slot, const uint slots) { return slot + 1 == slots ? 0 : slot + 1; }
 
-// The ring's term of a frequency's own term i.
+// Index among the ring's terms of a frequency's own term i.
 static uint ring_term(const uint frequency, const uint i) {
   return i < FREQUENCY_TERMS ? frequency * FREQUENCY_TERMS + i : FREQUENCIES * FREQUENCY_TERMS + (i - FREQUENCY_TERMS);
 }
 
-// A term's sum Y as counted from the window's first word.
+// Sum Y of a term, counted from the window's first word.
 static float2 turned_back(const int2 total, const ulong step, const ulong first_word) {
   return complex_multiply((float2)((float)total.x, (float)total.y), phasor(step * first_word));
 }
@@ -162,7 +164,7 @@ static float2 turned_back(const int2 total, const ulong step, const ulong first_
 #define WINDOWED_OFFSET(y) ((y)[0])
 #endif
 
-// re + j im = forward X + image conj(X) + constant D, in parts of any vector width; D is not read where offsets are not
+// re + j im = forward X + image conj(X) + constant D, in parts of any vector width; D is not read if offsets are not
 // removed.
 #define FIND_SPECTRUM(re, im, x_re, x_im, offset, forward, image, constant_part)            \
   do {                                                                                      \
@@ -174,7 +176,7 @@ static float2 turned_back(const int2 total, const ulong step, const ulong first_
     }                                                                                       \
   } while (0)
 
-// From Y of a frequency's own terms.
+// Spectrum from Y of a frequency's own terms.
 static float2 spectrum_of(const float2* y, const float2 forward, const float2 image, const float2 constant_part) {
   const float2 x = WINDOWED(y);
   const float offset = OFFSET_TERMS > 0 ? WINDOWED_OFFSET(y + FREQUENCY_TERMS).x : 0.0f;
@@ -183,8 +185,8 @@ static float2 spectrum_of(const float2* y, const float2 forward, const float2 im
   return value;
 }
 
-// Adds a block's signs to the run that it belongs to; returns the runs that clipped in it. `entry` is what the ring holds
-// of the block, x is written for the time when it leaves.
+// Adds a block's signs to its run; returns the runs that clipped in it. `entry` is the block's entry in the ring; x is
+// written for the time when the block leaves.
 static int clipped_runs(int2* entry, const uint alive, const ulong block, int* run) {
 #if RUN_BLOCKS > 1
   *run += entry->y;
@@ -195,7 +197,7 @@ static int clipped_runs(int2* entry, const uint alive, const ulong block, int* r
   return entry->x;
 }
 
-// Adds to `totals` what a block that comes and one that leaves change; `from_zero`: nothing leaves.
+// Adds a block that enters to `totals` and subtracts one that leaves; `from_zero`: none leaves.
 static void add_move(__global const int2* restrict sums, const uint from, const uint to, const uint from_zero,
                      const uint lane, const uint frequency, int2* totals) {
   __global const int2* restrict leaving = sums + (size_t)from * (TERMS + 1) * LANES + lane;
@@ -207,23 +209,23 @@ static void add_move(__global const int2* restrict sums, const uint from, const 
   }
 }
 
-// The ring's entry of clipping.
+// Index of the clipping entry in the ring.
 static size_t clipping_at(const uint slot, const uint lane) {
   return ((size_t)slot * (TERMS + 1) + TERMS) * LANES + lane;
 }
 
-// Counts the runs of a block that comes, and writes them for the time when it leaves. `run` is as in clipped_runs().
+// Counts the runs of a block that enters, and writes them for the time when it leaves. `run` is as in clipped_runs().
 static int note_clipping(__global int2* restrict sums, const uint to, const uint lane, const uint alive,
                          const ulong block, int* run) {
   int2 entry = sums[clipping_at(to, lane)];
   const int runs = clipped_runs(&entry, alive, block, run);
 #if RUN_BLOCKS > 1
-  sums[clipping_at(to, lane)].x = entry.x;  // others may read y meanwhile
+  sums[clipping_at(to, lane)].x = entry.x;  // other items may read y at this time
 #endif
   return runs;
 }
 
-// Moves on by one block.
+// Moves the window by one block.
 static void move_on(__global int2* restrict sums, const uint from, const uint to, const uint from_zero, const uint lane,
                     const uint frequency, const uint alive, const ulong block, int2* totals, int2* clipping) {
   add_move(sums, from, to, from_zero, lane, frequency, totals);
@@ -232,7 +234,7 @@ static void move_on(__global int2* restrict sums, const uint from, const uint to
     int run = clipping->y;
     clipping->x += note_clipping(sums, to, lane, alive, block, &run);
     clipping->y = run;
-#else  // noted before
+#else  // counted before
     clipping->x += sums[clipping_at(to, lane)].x;
 #endif
     clipping->x -= from_zero ? 0 : sums[clipping_at(from, lane)].x;
@@ -240,7 +242,7 @@ static void move_on(__global int2* restrict sums, const uint from, const uint to
 }
 
 static uint slot_after(const uint slot, const uint moves, const uint slots) {
-  const uint there = slot + moves;  // of blocks that the ring holds: once around at most
+  const uint there = slot + moves;  // at most once around the ring of blocks
   return there >= slots ? there - slots : there;
 }
 
@@ -260,7 +262,7 @@ __kernel __attribute__((reqd_work_group_size(SLIDE_LANES, SEGMENTS, 1))) void sl
   const uint first_window = 0;
   const uint end_window = windows;
 #else
-  // Of lanes that are not there, no windows: their items only meet the others at the barriers.
+  // Spare lanes have no windows: their items only take part in the barriers.
   const uint each = (windows + SEGMENTS - 1) / SEGMENTS;
   const uint first_window = lane < LANES ? min(segment * each, windows) : windows;
   const uint end_window = lane < LANES ? min(first_window + each, windows) : windows;
@@ -268,7 +270,7 @@ __kernel __attribute__((reqd_work_group_size(SLIDE_LANES, SEGMENTS, 1))) void sl
   const uint is_last = end_window == windows && first_window < windows;
   const uint alive = lane < LANES ? is_alive[lane] : 0u;
   const int channel = lane < LANES ? channel_of[lane] : -1;
-  const uint begins = first_window == 0 && from_zero;  // its first window has nothing before it
+  const uint begins = first_window == 0 && from_zero;  // no sum precedes its first window
   const uint passed = first_window == 0 ? 0u : moves + (first_window - 1) * HOP_BLOCKS;
   const uint first_from = slot_after(oldest, from_zero && first_window > 0 ? passed - moves : passed, slots);
   const uint first_to = slot_after(newest, passed, slots);
@@ -289,7 +291,7 @@ __kernel __attribute__((reqd_work_group_size(SLIDE_LANES, SEGMENTS, 1))) void sl
                              ? 0u
                              : (end_window - first_window - 1) * HOP_BLOCKS + (first_window == 0 ? moves : HOP_BLOCKS);
   if (frequency == 0) {
-    // The run that the first block goes on: signs of the blocks since it began, some of them of windows before these.
+    // Continues the run of the first block: signs of the blocks since it began, some of them of earlier windows.
 #if RUN_BLOCKS > 1
     const uint since = (uint)(first_block % RUN_BLOCKS);
     const uint here = min(since, passed);
@@ -307,7 +309,7 @@ __kernel __attribute__((reqd_work_group_size(SLIDE_LANES, SEGMENTS, 1))) void sl
     }
     clipping.y = run;
   }
-  barrier(CLK_GLOBAL_MEM_FENCE);  // blocks that came in these windows may leave in them, too
+  barrier(CLK_GLOBAL_MEM_FENCE);  // blocks that enter in these windows may leave in them, too
   int2 part[OWN_TERMS];
 #pragma unroll
   for (uint i = 0; i < OWN_TERMS; ++i) {

@@ -4,8 +4,8 @@
 //   window_lines  lines[channel][n] = w[n] y[first + n]; flags |y| >= CLIP_LEVEL
 //   pick_bins     spectra[f][channel] = forward X[bin] + image conj(X[bin]) + constant X[0], X those of the channel:
 //                 sum w[n] y[n] e^{+j 2 pi f n / fs} is conj(X) for real y, and sum w[n] y[n] is X[0]
-// An FFT library may transform two real lines as one complex line, so NaN or infinity in one channel would spread to its
-// neighbour: window_lines puts 0 in its place and marks the channel, whose spectra pick_bins then makes NaN.
+// An FFT library may transform two real lines as one complex line, so NaN or infinity in one channel would spread to
+// its neighbour: window_lines puts 0 in its place and marks the channel, whose spectra pick_bins then sets to NaN.
 //
 // Buffers:
 //   samples   float  [slot][channel], channel fastest, full scale 1 or pascal; a ring

@@ -3,15 +3,15 @@
 // Formulas: planes[p][f][channel] = sum over part p's t of c[f][t] y[first + t];  spectra = sum_p planes[p]
 //   dot_tiled      a work-item holds the sums of BLOCK frequencies and ITEM_CHANNELS channels in registers, so a sample
 //                  is read once for BLOCK dot products and a coefficient once for ITEM_CHANNELS. Work-items of a row
-//                  (LANES) take neighbouring channels: reads of [slot][channel] are whole cache lines, coefficients are
-//                  the same for all of them. Rows (SLICES) and parts share out the samples; the rows of a group are
-//                  added in local memory.
+//                  (LANES) process neighbouring channels: reads of [slot][channel] are whole cache lines, and
+//                  coefficients are shared by all of them. Rows (SLICES) and parts divide the samples; the rows of a
+//                  group are added in local memory.
 //   sum_parts      second stage, of sum_parts.cl: adds the parts
 //
 // Buffers:
 //   samples       float  [slot][channel], channel fastest, full scale 1 or pascal; a ring
-//   coefficients  float4 [block of frequencies][t][pair of frequencies in block], real and imaginary part of the one and
-//                 of the other, pascal per unit of samples, 0 where padded; pairs, because loads of 16 bytes are half as many
+//   coefficients  float4 [block of frequencies][t][pair of frequencies in block], real and imaginary parts of both,
+//                 pascal per unit of samples, 0 in padding; pairs, because this halves the loads with 16 bytes each
 //   is_alive      uint   [channel], 0 for a channel whose clipping does not count
 //   planes        float  [part][2 frequency + (0 real, 1 imaginary)][channel], channel fastest, pascal peak
 //   spectra       float2 [frequency][channel], channel fastest, pascal peak
@@ -23,11 +23,11 @@
 //! needs frontend/dot_product/sum_parts.cl
 //! needs frontend/window_samples.cl
 
-// Frequencies that a work-item sums up at once, even.
+// Frequencies summed by a work-item at once, even.
 #ifndef BLOCK
 #define BLOCK 2
 #endif
-// Channels that a work-item sums up at once.
+// Channels summed by a work-item at once.
 #ifndef ITEM_CHANNELS
 #define ITEM_CHANNELS 2
 #endif
@@ -64,7 +64,7 @@ __kernel __attribute__((reqd_work_group_size(LANES, SLICES, 1))) void dot_tiled(
     sums[i] = (float2)(0.0f, 0.0f);
   }
 
-// PoCL's compiler can't, and would say so at each build.
+// PoCL's compiler cannot unroll it, and would warn at each build.
 #ifndef POCL_DEVICE_ADDRESS_BITS
 #pragma unroll 4
 #endif

@@ -6,21 +6,21 @@
 // Buffers:
 //   samples       float  [slot][channel], channel fastest, full scale 1; a ring
 //   coefficients  float2 [sample of a block][term], times the scale that makes sums integers
-//   steps         ulong  [term], turns a sample times 2^64
+//   steps         ulong  [term], turns per sample times 2^64
 //   is_alive      uint   [channel], 0 where clipping does not count
 //   sums          int2   [slot][term][channel], as in sliding_dft.cl; a ring of block_slots blocks
-//   first_slot    of the launch's first sample in its ring of `slots`
-//   first_block_slot, first_sample, hop_block  of the launch's first block: in its ring, counted from the stream's start,
-//     and which of its hop's blocks it is
+//   first_slot    slot of the launch's first sample in its ring of `slots`
+//   first_block_slot, first_sample, hop_block  of the launch's first block: its slot in the ring, its first sample
+//     counted from the stream's start, and its index in its hop
 // Launch: local (64, 1, 1); global (channels rounded up to 64, ceil(TERMS / TERM_TILE), blocks).
 
 //! needs frontend/common/sliding_dft.cl
 
-// Terms that an item sums.
+// Terms per item.
 #ifndef TERM_TILE
 #define TERM_TILE 4
 #endif
-// Fraction of full scale from which on a sample counts as clipped.
+// Fraction of full scale at or above which a sample counts as clipped.
 #ifndef CLIP_LEVEL
 #define CLIP_LEVEL 0.95f
 #endif

@@ -7,7 +7,7 @@
 
 //! needs frontend/window_samples.cl
 
-// Dot products a channel.
+// Dot products per channel.
 #ifndef FREQUENCIES
 #define FREQUENCIES 2
 #endif

@@ -2,7 +2,7 @@
 //
 // Formulas, moments m_q of a word as in kernels/common/moments.cl:
 //   word_sums, sum_slices   spectra[f] = sum_word sum_q C_q[f][word] m_q[word]
-//   moment_lines, combine   the same from the FFT X_q of each moment's sequence: of the bins b = k-1, k, k+1, 0, 1
+//   moment_lines, combine   these sums from the FFT X_q of each moment's sequence: of the bins b = k-1, k, k+1, 0, 1
 //        spectra[f] = sum_q sum_b direct[f][q][b] X_q[b] + mirrored[f][q][b] conj(X_q[b])
 // Clipping: a block of 8 words (256 bits), counted from the window's first, with |sum m0| >= CLIP_SUM.
 //
@@ -21,7 +21,7 @@
 //   sum_slices, combine: local (64, 1), global (channels rounded up to 64, frequencies).
 //   moment_lines: local (32, 4), global (channels rounded up to 32, 4 * ceil(WINDOW / 32)).
 // Assumes: WINDOW <= slots; coefficients hold tiles * FREQUENCY_TILE frequencies. Local memory: word_sums 2 KiB *
-//   FREQUENCY_TILE, moment_lines 4.2 KiB a moment.
+//   FREQUENCY_TILE, moment_lines 4.2 KiB per moment.
 
 //! needs common/complex.cl
 //! needs common/moments.cl
@@ -47,7 +47,7 @@
 #ifndef FREQUENCY_TILE
 #define FREQUENCY_TILE 2
 #endif
-// Blocks of 8 words that one work-item of word_sums takes.
+// Blocks of 8 words per work-item of word_sums.
 #ifndef BLOCKS
 #define BLOCKS 1
 #endif
@@ -55,11 +55,11 @@
 #ifndef SLICES
 #define SLICES 16
 #endif
-// Sum of a block's signs from which on it counts as clipped.
+// Sum of a block's signs at or above which it counts as clipped.
 #ifndef CLIP_SUM
 #define CLIP_SUM 244
 #endif
-// What a clipped frame's flags gain (FrameFlag of frame.hpp).
+// Bit set in a clipped frame's flags (FrameFlag of frame.hpp).
 #ifndef FLAG_CLIPPED
 #define FLAG_CLIPPED 32u
 #endif
@@ -76,7 +76,7 @@
 #define BINS (WINDOW / 2 + 1)
 #define USED_BINS 5
 
-// One lane's sums over its words, for two channels and a tile of frequencies; lanes are then folded together.
+// Sums over one lane's words, for two channels and a tile of frequencies; lanes are then added.
 __kernel __attribute__((reqd_work_group_size(LANE_CHANNELS, SLICE_LANES, 1))) void word_sums(
     __global const uint* restrict packed, __global const float2* restrict coefficients,
     __global const uint* restrict is_alive, __global float2* restrict partial, __global uint* restrict status,
@@ -116,7 +116,7 @@ __kernel __attribute__((reqd_work_group_size(LANE_CHANNELS, SLICE_LANES, 1))) vo
     int signs[ITEM_CHANNELS] = {0, 0};
 #pragma unroll
     for (uint j = 0; j < BLOCK_WORDS; ++j) {
-      // Words beyond the window weigh nothing: their coefficients are 0.
+      // Words beyond the window have no weight: their coefficients are 0.
       __global const float2* restrict row =
           coefficients + ((size_t)tile * PADDED_WORDS + block_word + j) * (FREQUENCY_TILE * MOMENTS);
 #pragma unroll
@@ -204,7 +204,7 @@ __kernel void sum_slices(__global const float2* restrict partial, __global float
   }
 }
 
-// Each item takes one block of 8 words of one channel.
+// Each item processes one block of 8 words of one channel.
 __kernel __attribute__((reqd_work_group_size(TILE, TILE / BLOCK_WORDS, 1))) void moment_lines(
     __global const uint* restrict packed, __global const uint* restrict is_alive, __global float* restrict lines,
     __global uint* restrict status, const uint first_slot, const uint slots) {

@@ -4,30 +4,31 @@
 //   B_k[block] = round(e^{-j w_k t} sum_{word of the block} sum_q C_kq[word] m_q),   t: the block's first bit-time
 //
 // Buffers:
-//   wire          uint   [bit-time][wire word], wire word fastest; a ring of wire_words words of those that windows have
+//   wire          uint   [bit-time][wire word], wire word fastest; a ring of the newest wire_words words that belong to
+//                 windows
 //   coefficients  float2 [term][word of the longest block][q], times the scale that makes sums integers
-//   steps         ulong  [term], turns a word times 2^64
+//   steps         ulong  [term], turns per word times 2^64
 //   is_alive      uint   [lane], 0 where clipping does not count; lane = 32 * wire word + bit
 //   sums          int2   [slot][term][lane], as in sliding_dft.cl; a ring of `slots` blocks
-//   first_wire_word, first_slot  of the first block of this launch in the two rings
-//   first_word, hop_block  of the first block of this launch: counted from the stream's start, and which of its hop's
-//     blocks it is
-//   blocks        of this launch
+//   first_wire_word, first_slot  position of this launch's first block in the two rings
+//   first_word, hop_block  of this launch's first block: its first word counted from the stream's start, and its index
+//     in its hop
+//   blocks        blocks in this launch
 //   the others    as in sliding_dft.cl
 // Launch: local (32, ROWS, 1); global (32 * WIRE_WORDS, ROWS * ceil(FREQUENCIES / FREQUENCY_TILE), z), where z is
 //   ceil(blocks / GROUP_BLOCKS) for block_sums and 1 for advance.
-// Local memory: 4 KiB, 4 KiB a moment, 0.25 KiB a row where rows share terms, at most 8 KiB of coefficients, and for
-// advance 0.25 KiB a term of the group.
+// Local memory: 4 KiB, 4 KiB per moment, 0.25 KiB per row if rows share terms, at most 8 KiB of coefficients, and for
+// advance 0.25 KiB per term of the group.
 
 //! needs common/moments.cl
 //! needs frontend/popcount/sliding_popcount_shared.cl
 
-// Rows of a work-group; each takes every ROWS-th word of a tile, and later every ROWS-th term. Where there are at least
-// twice as many rows as terms, PARTS rows share a term, each with every PARTS-th word.
+// Rows of a work-group; each processes every ROWS-th word of a tile, and later every ROWS-th term. With at least twice
+// as many rows as terms, PARTS rows share a term, each with every PARTS-th word.
 #ifndef ROWS
 #define ROWS 8
 #endif
-// Frequencies that a work-group takes.
+// Frequencies per work-group.
 #ifndef FREQUENCY_TILE
 #define FREQUENCY_TILE 2
 #endif
@@ -39,14 +40,13 @@
 #define PARTS (ROWS / GROUP_TERMS > 1 ? ROWS / GROUP_TERMS : 1)
 #define TERM_OF_ROW(row, i) (PARTS > 1 ? (row) % GROUP_TERMS : (row) + (i)*ROWS)
 #define ROW_WORDS ((TILE + ROWS - 1) / ROWS)
-// A group's coefficients are loaded while its bits are under way, where a block fits a tile and there are few of them.
+// A group's coefficients are loaded while its bits are being loaded, if a block fits a tile and there are few of them.
 #define HELD_VALUES (GROUP_TERMS * BLOCK * MOMENTS)
 #define HOLDS_COEFFICIENTS (BLOCK <= TILE && HELD_VALUES <= 1024)
-// Blocks that a work-group takes: those of as many hops as fit one tile of words, or one block; long ones take several
-// tiles.
+// Blocks per work-group: those of as many hops as fit one tile of words, or one block; long ones need several tiles.
 #define GROUP_BLOCKS (KEPT_WORDS > TILE ? 1 : TILE / KEPT_WORDS * HOP_BLOCKS)
 
-// The ring's term of a group's term; TERMS where there is none.
+// Index among the ring's terms of a group's term; TERMS if there is none.
 static uint term_of(const uint tile, const uint own) {
   const uint offset = FREQUENCY_TILE * FREQUENCY_TERMS;
   const uint term = tile * offset + own;
@@ -56,7 +56,8 @@ static uint term_of(const uint tile, const uint own) {
   return own < GROUP_TERMS ? FREQUENCIES * FREQUENCY_TERMS + own - offset : TERMS;
 }
 
-// Into `held`, [term of the group][word][q], where the group holds them. The barriers of find_moments() follow.
+// Loads coefficients into `held`, [term of the group][word][q], if the group holds them. The barriers of find_moments()
+// follow.
 LOCAL_HELPER void load_coefficients(__global const float2* restrict coefficients, const uint tile_of_frequencies,
                                     __local float2 held[HOLDS_COEFFICIENTS ? HELD_VALUES : 1]) {
   if (HOLDS_COEFFICIENTS) {
@@ -67,7 +68,7 @@ LOCAL_HELPER void load_coefficients(__global const float2* restrict coefficients
   }
 }
 
-// Bit-time `lane` of this row's words; `first_word` is the place in the ring of wire words.
+// Loads bit-time `lane` of this row's words; `first_word` is the position in the ring of wire words.
 static void load_words(__global const uint* restrict wire, const uint first_word, const uint wire_words,
                        const uint words, uint loaded[ROW_WORDS]) {
 #pragma unroll
@@ -78,7 +79,7 @@ static void load_words(__global const uint* restrict wire, const uint first_word
   }
 }
 
-// Moments of up to 32 words of 32 lanes, from their bit-times. Ends with a barrier.
+// Finds moments of up to 32 words of 32 lanes, from their bit-times. Ends with a barrier.
 LOCAL_HELPER void find_moments(const uint loaded[ROW_WORDS], const uint words, __local uint tile[TILE][BITS],
                                __local float moments[TILE][MOMENTS][BITS]) {
   const uint lane = get_local_id(0);
@@ -111,7 +112,7 @@ LOCAL_HELPER void find_moments(const uint loaded[ROW_WORDS], const uint words, _
   barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-// Runs of eight words among `words` of a tile that clipped in x, the sum of all words' signs in y.
+// Clipped runs of eight words among `words` of a tile in x, the sum of all words' signs in y.
 LOCAL_HELPER int2 clipping_of(__local float moments[TILE][MOMENTS][BITS], const uint first, const uint words) {
   int2 found = (int2)(0, 0);
   int run = 0;
@@ -127,9 +128,9 @@ LOCAL_HELPER int2 clipping_of(__local float moments[TILE][MOMENTS][BITS], const 
   return found;
 }
 
-// Sums of one block of `length` words for the terms of this item's row (of the first rows, where rows share terms), and
-// its clipping where `looks`. For blocks that fit a tile the moments are already in local memory, from word `place` on;
-// for longer ones they are loaded here.
+// Sums one block of `length` words for the terms of this item's row (of the first rows, if rows share terms), and its
+// clipping if `looks`. For blocks that fit a tile the moments are already in local memory, from word `place` on; for
+// longer ones they are loaded here.
 LOCAL_HELPER int2 sum_block(__global const uint* restrict wire, __global const float2* restrict coefficients,
                             const uint first_wire_word, const uint wire_words, const uint length, const uint place,
                             const uint looks, __local uint tile[TILE][BITS], __local float moments[TILE][MOMENTS][BITS],
@@ -138,7 +139,7 @@ LOCAL_HELPER int2 sum_block(__global const uint* restrict wire, __global const f
   const uint lane = get_local_id(0);
   const uint row = get_local_id(1);
   const uint part = PARTS > 1 ? row / GROUP_TERMS : 0;
-  uint terms[ROW_TERMS];  // the group's where coefficients are held, else the ring's
+  uint terms[ROW_TERMS];  // indices in the group if coefficients are held, else in the ring
 #pragma unroll
   for (uint i = 0; i < ROW_TERMS; ++i) {
     totals[i] = (float2)(0.0f, 0.0f);
@@ -191,10 +192,10 @@ static int2 rounded(const float2 total, const float2 turn) {
   return convert_int2_sat_rte(complex_multiply(total, turn));
 }
 
-// One row of the first groups detects clipping: the last, which has the fewest terms.
+// True in the row that detects clipping: the last one of the first groups, which has the fewest terms.
 static uint looks_for_clipping(void) { return get_group_id(1) == 0 && get_local_id(1) == ROWS - 1; }
 
-// Any number of blocks.
+// Sums any number of blocks.
 __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void block_sums(
     __global const uint* restrict wire, __global const float2* restrict coefficients,
     __global const ulong* restrict steps, __global const uint* restrict is_alive, __global int2* restrict sums,
@@ -241,8 +242,8 @@ __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void block_sums(
   }
 }
 
-// The common case in one launch where a hop is one block, all arrays in one arena at the bytes NAME_AT: one block comes,
-// one leaves, and the spectra of the window that ends with it.
+// The common case in one launch if a hop is one block, with all arrays in one arena at the bytes NAME_AT: one block
+// enters, one leaves, and the spectra of the window that ends with it are computed.
 __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void advance(
     __global uchar* arena, __global float2* restrict spectra, __global uint* restrict status, const uint from_b,
     const uint wire_word, const uint wire_words, const uint leaving_slot, const uint coming_slot,
@@ -268,7 +269,7 @@ __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void advance(
   __global const int2* restrict leaving = sums + (size_t)leaving_slot * (TERMS + 1) * LANES + lane;
   __global int2* restrict coming = sums + (size_t)coming_slot * (TERMS + 1) * LANES + lane;
   const int channel = channel_of[lane];
-  // All loads from memory are issued first; what does not depend on the bits is computed while they are under way.
+  // All loads from memory are issued first; values that do not depend on the bits are computed meanwhile.
 #if BLOCK <= TILE
   uint loaded[ROW_WORDS];
   load_words(wire + column, wire_word, wire_words, BLOCK, loaded);

@@ -1,4 +1,4 @@
-// What the two kernels of the incremental front end popcount share: sizes, and where arrays begin in their arena.
+// Shared by the two kernels of the incremental front end popcount: sizes, and offsets of arrays in their arena.
 
 //! needs common/complex.cl
 //! needs common/local_helper.cl
@@ -12,7 +12,7 @@
 #ifndef ORDER
 #define ORDER 1
 #endif
-// Sum of eight words' signs from which on they count as clipped.
+// Sum of eight words' signs at or above which they count as clipped.
 #ifndef CLIP_SUM
 #define CLIP_SUM 244
 #endif

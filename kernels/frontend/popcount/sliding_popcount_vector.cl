@@ -1,17 +1,17 @@
-// The kernels of sliding_popcount.cl for processors: a work-item takes COLUMNS_A_VECTOR wire words side by side, and
-// turns their bit-times in registers. Also slide_vectors, which takes the place of slide (sliding_dft.cl).
+// The kernels of sliding_popcount.cl for processors: a work-item processes COLUMNS_A_VECTOR wire words side by side,
+// and transposes their bit-times in registers. Also slide_vectors, which replaces slide (sliding_dft.cl).
 //
-// Turning 32 words v[t] of 32 bits, v[t] bit b <-> v[b] bit t, by halves: for s = 16, 8, 4, 2, 1 the s high bits of each
-// group of 2 s in v[k] change places with the s low ones in v[k + s] (Warren, Hacker's Delight, 2nd ed., section 7-3,
-// least significant bit first).
+// Transposes 32 words v[t] of 32 bits, v[t] bit b <-> v[b] bit t, by halves: for s = 16, 8, 4, 2, 1 the s high bits of
+// each group of 2 s in v[k] are exchanged with the s low ones in v[k + s] (Warren, Hacker's Delight, 2nd ed., section
+// 7-3, least significant bit first).
 //
-// Buffers and formulas: sliding_popcount.cl; but lane = bit * LANE_WORDS + wire word. The lanes of the words from WIRE_WORDS
-// to LANE_WORDS, which fill the last vector, have no channel; their bits are those of the next bit-time.
+// Buffers and formulas: sliding_popcount.cl; but lane = bit * LANE_WORDS + wire word. The lanes of the words from
+// WIRE_WORDS to LANE_WORDS, which fill the last vector, have no channel; their bits are those of the next bit-time.
 // Launch: local (1, 1, 1); global (LANE_WORDS / COLUMNS_A_VECTOR, 1, blocks), 1 for advance.
-// Assumes: BLOCK <= 32; COLUMNS_A_VECTOR, one of 1, 2, 4 and 8, divides LANE_WORDS; behind the ring of wire words there is
-// room for a vector.
+// Assumes: BLOCK <= 32; COLUMNS_A_VECTOR, one of 1, 2, 4 and 8, divides LANE_WORDS; space for a vector behind the ring
+// of wire words.
 
-// Wire words that an item takes side by side.
+// Wire words that an item processes side by side.
 #ifndef COLUMNS_A_VECTOR
 #define COLUMNS_A_VECTOR 8
 #endif
@@ -24,7 +24,7 @@
 //! needs frontend/popcount/sliding_popcount_shared.cl
 //! needs common/moments_vector.cl
 
-// One word: bit-times of these columns into packed[bit].
+// Transposes one word: bit-times of these columns into packed[bit].
 LOCAL_HELPER void turn_word(__global const uint* restrict wire, __local UINTV packed[BITS]) {
   UINTV v[BITS];
 #pragma unroll
@@ -51,7 +51,7 @@ LOCAL_HELPER void turn_word(__global const uint* restrict wire, __local UINTV pa
   }
 }
 
-// A block of `words` words that does not wrap at the ring's end.
+// Transposes a block of `words` words that does not wrap at the ring's end.
 LOCAL_HELPER void turn_block(__global const uint* restrict wire, const uint wire_word, const uint words,
                              __local UINTV packed[BLOCK][BITS]) {
   __global const uint* first = wire + (size_t)wire_word * BITS * WIRE_WORDS;
@@ -60,7 +60,8 @@ LOCAL_HELPER void turn_block(__global const uint* restrict wire, const uint wire
   }
 }
 
-// Moments of one bit of all words, and the figures for clipping: clipped runs of eight words, and the sum of signs.
+// Finds moments of one bit of all words, and the figures for clipping: clipped runs of eight words, and the sum of
+// signs.
 LOCAL_HELPER void take_moments(__local UINTV packed[BLOCK][BITS], const uint bit, const uint words,
                                FLOATV moments[BLOCK][MOMENTS], INTV* clipped, INTV* signs) {
   INTV run = 0;
@@ -82,8 +83,8 @@ LOCAL_HELPER void take_moments(__local UINTV packed[BLOCK][BITS], const uint bit
   }
 }
 
-// `count` sums, of the terms from `first` on. `count` is a constant, and the helper a part of its caller, so that the sums
-// stay in registers.
+// Computes `count` sums, of the terms from `first` on. `count` is a constant, and the helper is inlined, so that the
+// sums stay in registers.
 LOCAL_HELPER void sum_terms(const FLOATV moments[BLOCK][MOMENTS], const uint words,
                             __global const float2* restrict coefficients, const uint first, const uint count,
                             FLOATV* re, FLOATV* im) {
@@ -105,7 +106,7 @@ LOCAL_HELPER void sum_terms(const FLOATV moments[BLOCK][MOMENTS], const uint wor
   }
 }
 
-// (re, im) times a phasor, rounded.
+// Multiplies (re, im) by a phasor and rounds.
 LOCAL_HELPER void round_turned(const FLOATV re, const FLOATV im, const float2 turn, INTV* rounded_re,
                                INTV* rounded_im) {
   *rounded_re = ROUNDED(PRODUCT_RE(re, im, turn.x, turn.y));
@@ -149,11 +150,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void block_sums(
   }
 }
 
-// The sums of a vector of lanes: of the block that enters, of the one that leaves, and of the window.
+// Sums of a vector of lanes: of the block that enters, of the one that leaves, and of the window.
 typedef struct {
-  __global const int2* state;    // before the block; 0 where the window begins with it
+  __global const int2* state;    // before the block; 0 if the window begins with it
   __global int2* moved;          // after
-  __global const int2* leaving;  // 0 where none leaves
+  __global const int2* leaving;  // 0 if none leaves
   __global int2* coming;
 } Move;
 
@@ -189,7 +190,7 @@ LOCAL_HELPER void move_terms(const FLOATV moments[BLOCK][MOMENTS], const uint wo
   }
 }
 
-// The clipping of a vector's lanes, one by one: they are few. Returns the most runs that one of them has in the window.
+// Updates the clipping of a vector's lanes, one by one: they are few. Returns the largest number of runs in the window.
 static int move_clipping(const INTV clipped, const INTV signs, __global const uint* restrict is_alive, const Move* move,
                          const ulong block) {
   const size_t at = (size_t)TERMS * LANES;
@@ -211,7 +212,7 @@ static int move_clipping(const INTV clipped, const INTV signs, __global const ui
   return most;
 }
 
-// spectrum_of() of a vector, and to its channels.
+// Applies spectrum_of() to a vector and stores to its channels.
 static void store_spectra(const FLOATV* y_re, const FLOATV* y_im, const FLOATV offset,
                           __global const float2* restrict weights, __global const int* restrict channel_of,
                           __global float2* restrict spectra) {
@@ -231,8 +232,9 @@ static void store_spectra(const FLOATV* y_re, const FLOATV* y_im, const FLOATV o
   }
 }
 
-// The common case in one launch: `moves` blocks come and as many leave, one after the other, and the spectra of the
-// window that ends with the last of them. With `from_zero` none leaves, and the window is the blocks that come.
+// The common case in one launch: `moves` blocks enter and as many leave, one after the other, and the spectra of the
+// window that ends with the last of them are computed. With `from_zero` none leaves, and the window is the blocks that
+// enter.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void advance(
     __global uchar* arena, __global float2* restrict spectra, __global uint* restrict status, const uint from_b,
     const uint wire_word, const uint wire_words, const uint leaving_slot, const uint coming_slot,
@@ -300,11 +302,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void advance(
   }
 }
 
-// slide of sliding_dft.cl, for a tile of SLIDE_VECTORS vectors of lanes and one frequency: phasors are computed once for a
-// window and a tile.
+// Replaces slide of sliding_dft.cl, for a tile of SLIDE_VECTORS vectors of lanes and one frequency: phasors are
+// computed once for a window and a tile.
 // Launch: local (1, 1, 1); global (frequencies, LANES over WIDTH * SLIDE_VECTORS, rounded up, 1).
 
-// Vectors of a tile.
+// Vectors per tile.
 #ifndef SLIDE_VECTORS
 #define SLIDE_VECTORS 8
 #endif
@@ -318,7 +320,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void advance(
 #define LOAD_INTS(from) JOIN(vload, PAIR_WIDTH)(0, (__global const int*)(from))
 #define KEEP_INTS(value, to) JOIN(vstore, PAIR_WIDTH)(value, 0, (__global int*)(to))
 
-// A block comes, and one leaves unless `from_zero`.
+// Adds a block that enters, and subtracts one that leaves unless `from_zero`.
 static void slide_on(__global const int2* restrict sums, const uint from, const uint to, const uint from_zero,
                      const uint first_lane, const uint vectors, const uint frequency,
                      PAIRSV totals[SLIDE_VECTORS][OWN_TERMS]) {
@@ -336,7 +338,7 @@ static void slide_on(__global const int2* restrict sums, const uint from, const 
   }
 }
 
-// Likewise the clipping: x of a pair counts clipped runs in the window, y sums the signs of the present run.
+// Moves the clipping: x of a pair counts clipped runs in the window, y sums the signs of the present run.
 static void slide_clipping(__global int2* restrict sums, const uint from, const uint to, const uint from_zero,
                            const uint first_lane, const uint vectors, __global const uint* restrict is_alive,
                            const ulong block, PAIRSV clipping[SLIDE_VECTORS]) {
@@ -359,7 +361,7 @@ static void slide_clipping(__global int2* restrict sums, const uint from, const 
   }
 }
 
-// The spectra of a window whose sums are `totals`.
+// Stores the spectra of a window whose sums are `totals`.
 static void store_window(const PAIRSV totals[SLIDE_VECTORS][OWN_TERMS], const float2* forth, const uint first_lane,
                          const uint vectors, __global const float2* restrict weights,
                          __global const int* restrict channel_of, __global float2* restrict spectra) {

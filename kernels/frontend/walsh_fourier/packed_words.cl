@@ -1,4 +1,4 @@
-// Where a window's packed words lie: packed [slot][channel] is a ring, and the window's first word lies in first_slot.
+// Packed words of a window: packed [slot][channel] is a ring, and the window's first word lies in first_slot.
 
 //! needs common/ring.cl
 

@@ -1,5 +1,5 @@
 // Front end walsh_fourier: phasors as weighted sums of Walsh coefficients of one-bit signals, with the Walsh transform
-// across words done on the weights beforehand (docs/walsh_fourier.md, "Variants").
+// across words applied to the weights beforehand (docs/walsh_fourier.md, "Variants").
 //
 //   spectra[f] = sum_word sum_pattern v[word][pattern][f] s(word, pattern),   s = 2 popcount(word ^ mask) - 32
 // v is the Walsh-Hadamard transform over words of the kept weights of that pattern.
@@ -7,9 +7,9 @@
 //   gather          the sum of the blocks
 //
 // Buffers:
-//   packed       uint   [slot][channel], channel fastest, 32 bit-times a word, first in the least significant bit; a ring
+//   packed       uint   [slot][channel], channel fastest, 32 bit-times per word, first in bit 0; a ring
 //   mask         uint   [pattern], 32 values of a product of in-word Rademacher functions, bit 1 = -1
-//   weight       float4 [word][pattern][pair], two frequencies a value (real, imaginary), pascal peak
+//   weight       float4 [word][pattern][pair], two frequencies per value (real, imaginary), pascal peak
 //   partial      float4 [block][pair][channel]
 //   spectra      float2 [frequency][channel], channel fastest, pascal peak
 // Launches: folded_sums: local (64, 1, 1), global (channels rounded up to 64, WORDS / BLOCK, PAIRS / PAIR_TILE).
@@ -29,7 +29,7 @@
 #ifndef PAIR_TILE
 #define PAIR_TILE 1
 #endif
-// Words of a work-item of folded_sums; divides WORDS.
+// Words per work-item of folded_sums; divides WORDS.
 #ifndef BLOCK
 #define BLOCK 16
 #endif

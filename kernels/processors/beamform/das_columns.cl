@@ -1,12 +1,12 @@
-// Convolution, first half: the sums of beamform.cl over a regular array for planes of pixels parallel to it, whose step is
-// the pitch divided or multiplied by a whole number. Pixels and microphones lie on a common lattice then, but for one
+// Convolution, first half: the sums of beamform.cl over a regular array for planes of pixels parallel to it, whose step
+// is the pitch divided or multiplied by a whole number. Pixels and microphones then lie on a common lattice, up to one
 // offset, and the sum over microphones is the circular convolution
 //   sums[row][column] = (h * x)[PIXEL_STEP_Y row][PIXEL_STEP column],
 //   x[MICROPHONE_STEP_Y r][MICROPHONE_STEP c] = g P[r][c], 0 elsewhere,   h[i][j] = w(r) e^{+jkr} at that distance,
 // computed as the inverse transform of H X. `transfer` is H, by the host in double precision. The diagonals are the
 // convolution of |g P|^2 with w^2: the second field, with REMOVAL.
-// Here the microphones' rows are transformed along x, columns along y, multiplied by H, and transformed back for the rows
-// of pixels. The macros of padded_lines.cl are set for y. imaging/columns.cl is the same for holography.
+// This half transforms the microphones' rows along x, columns along y, multiplies by H, and transforms back for the
+// rows of pixels. The macros of padded_lines.cl are set for y. imaging/columns.cl does the same for holography.
 //
 //   pressures  float2 [window][frequency][row][column], g P, Pa
 //   ramps      float2 [microphone column][STRIDE], e^{-2 pi j MICROPHONE_STEP c kx / points}
@@ -14,8 +14,8 @@
 //   transfer   float2 [plane][FREQUENCIES, and w^2][ky][STRIDE], H over the number of points
 //   slices     float2 [window][plane][field][frequency][STRIDE columns kx][ROW_STRIDE], rows of pixels fastest
 //
-// Launch: (GROUP * vectors of LANES kx / VECTOR_TILE, windows * FIELDS * FREQUENCIES), GROUP items a group, the first of
-//   the windows `first_window`.
+// Launch: (GROUP * vectors of LANES kx / VECTOR_TILE, windows * FIELDS * FREQUENCIES), GROUP items per group, the first
+//   of the windows `first_window`.
 
 //! needs common/groups.cl
 //! needs common/local_helper.cl
@@ -30,7 +30,7 @@
 #ifndef PLANES
 #define PLANES 1
 #endif
-#ifndef ROWS  // of microphones
+#ifndef ROWS  // rows of microphones
 #define ROWS 32
 #endif
 #ifndef COLUMNS
@@ -45,16 +45,16 @@
 #ifndef PIXEL_ROWS
 #define PIXEL_ROWS 64
 #endif
-#ifndef STRIDE  // columns kx with what fills the last group's
+#ifndef STRIDE  // columns kx, padded to whole groups
 #define STRIDE 96
 #endif
 #ifndef ROW_STRIDE
 #define ROW_STRIDE 64
 #endif
-#ifndef VECTOR_TILE  // vectors a group
+#ifndef VECTOR_TILE  // vectors per group
 #define VECTOR_TILE 4
 #endif
-#ifndef GROUP  // items
+#ifndef GROUP  // items per group
 #define GROUP 128
 #endif
 #ifndef LOCAL_SAMPLES  // 1: microphones are read from local memory
@@ -62,9 +62,9 @@
 #endif
 #define AT_ONCE (LANES > 1 ? 4 : 1)
 #define ROW_BLOCKS ((ROWS + AT_ONCE - 1) / AT_ONCE)
-#define LINE (COLUMNS + 1)  // so that rows lie in different banks
+#define LINE (COLUMNS + 1)  // puts rows in different banks
 
-// X along x, of this group's kx, at the microphones' places along y.
+// X along x, for this group's kx, at the microphones' positions along y.
 LOCAL_HELPER void transform_rows(__local FLOATV* re, __local FLOATV* im, __local const FLOATV* ramp_re,
                                  __local const FLOATV* ramp_im,
 #if LOCAL_SAMPLES

@@ -1,9 +1,9 @@
-// The direct sum of beamform.cl: of each pixel over the microphones of a part, whatever the places of either.
+// Direct sum of beamform.cl: for each pixel over the microphones of a part, for any positions of both.
 //
 //   sums[q] = sum_m w(r) e^{+jk (r - |q|)} g_m P_m,   diagonals[q] = sum_m w^2 |g_m P_m|^2 with REMOVAL
-// r - |q| is computed as (|x|^2 - 2 q.x) / (r + |q|), which has the rounding of the array's size and not of the distance.
-// Buffers as in beamform.cl. Sums over microphones are in the order of channels within a part, so a map depends on the
-// number of parts, which the plan chooses, and on nothing else.
+// r - |q| is computed as (|x|^2 - 2 q.x) / (r + |q|), whose rounding error scales with the array's size and not with
+// the distance. Buffers as in beamform.cl. Sums over microphones are in the order of channels within a part, so a map
+// depends on the number of parts, which the plan chooses, and on nothing else.
 //
 // Launch: (vectors of LANES pixels, frequency tiles * PARTS, windows), the first of them `first_window`, in groups of GROUP
 //   items. On GPUs a group keeps TILE microphones at a time in local memory, TILE (16 + 8 FREQUENCY_TILE) bytes.
@@ -26,10 +26,10 @@
 #ifndef PARTS
 #define PARTS 1
 #endif
-#ifndef PART  // microphones of all parts but the last; a multiple of TILE
+#ifndef PART  // microphones per part except the last; a multiple of TILE
 #define PART 64
 #endif
-// Frequencies that one work-item sums.
+// Frequencies per work-item.
 #ifndef FREQUENCY_TILE
 #define FREQUENCY_TILE 1
 #endif
@@ -46,7 +46,7 @@
 #ifndef REMOVAL
 #define REMOVAL 0
 #endif
-#ifndef GROUP  // items, a multiple of TILE; 1: microphones are read from global memory
+#ifndef GROUP  // items per group, a multiple of TILE; 1: microphones are read from global memory
 #define GROUP 64
 #endif
 #ifndef TILE

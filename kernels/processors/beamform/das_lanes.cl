@@ -1,4 +1,4 @@
-// Vectors of LANES pixels side by side, or single values where it is 1, and phases of them.
+// Vectors of LANES pixels side by side, or single values if it is 1, and their phases.
 
 //! needs common/join.cl
 
@@ -69,11 +69,11 @@ static inline void store_floats(__global float* to, const int count, const FLOAT
 #endif
 }
 
-// The nearest whole number, of less than 2^22: adding 3 * 2^22 leaves no room for a fraction.
+// The nearest whole number, for less than 2^22: adding 3 * 2^22 leaves no bits for a fraction.
 #define WHOLE(value) (((value) + 12582912.0f) - 12582912.0f)
 
-// e^{+j 2 pi turns}: sine and cosine of half the angle by polynomials (minimax over a quarter turn either way, 1.2e-8 and
-// 4.7e-8), then the double angle: plain arithmetic, where a library computes lane after lane.
+// e^{+j 2 pi turns}: sine and cosine of half the angle by polynomials (minimax over a quarter turn either way, 1.2e-8
+// and 4.7e-8), then the double angle: plain arithmetic, as a library computes one lane after the other.
 static inline void exact_phasor(const FLOATV turns, FLOATV* re, FLOATV* im) {
   const FLOATV part = turns - WHOLE(turns);
   const FLOATV square = part * part;
@@ -91,7 +91,7 @@ static inline void exact_phasor(const FLOATV turns, FLOATV* re, FLOATV* im) {
   *im = twice * cosine;
 }
 
-// The same where 4e-7 is exact enough: single values by the device's own functions.
+// e^{+j 2 pi turns} with an error of 4e-7: single values by the device's own functions.
 static inline void phasor(const FLOATV turns, FLOATV* re, FLOATV* im) {
 #if LANES == 1
   const float angle = 6.28318531f * (turns - rint(turns));

@@ -1,5 +1,5 @@
-// The sums of beamform.cl with steering vectors a that were measured: a matrix of templates times the pressures. The norms
-// depend on the frequency and are computed on the way, from the weights of the very window.
+// Sums of beamform.cl with measured steering vectors a: a matrix of templates times the pressures. The norms depend on
+// the frequency and are computed along with the sums, from the weights of the same window.
 //
 //   sums[q] = s sum_m w conj(a_m) g_m P_m,   diagonals[q] = s^2 sum_m w^2 |a_m|^2 |g_m P_m|^2 with REMOVAL
 //   FORMULATION  w        s                              over microphones with g > 0 and a != 0
@@ -7,8 +7,8 @@
 //   1 (II)       1/|a|^2  1 / sum g
 //   2 (III)      1        1 / sum g |a|^2
 //   3 (IV)       1        1 / sqrt(sum g  sum g |a|^2)
-//   With REMOVAL both hold sqrt(N), and N, besides: N = t^2 / (t^2 - sum (g w |a|^2)^2), t = sum g w |a|^2.
-// A template that was left out is NaN, and so is its pixel; so are all with fewer than FEWEST_MICROPHONES.
+//   With REMOVAL both also contain sqrt(N): N = t^2 / (t^2 - sum (g w |a|^2)^2), t = sum g w |a|^2.
+// A template that was left out is NaN, and so is its pixel; with fewer than FEWEST_MICROPHONES all pixels are NaN.
 //
 //   templates    float2 [frequency][pixel][channel], 1 at the reference
 //   pressures, weights, sums, diagonals as in beamform.cl, PARTS being 1
@@ -48,7 +48,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void das_measured(__
                                                                               __global float2* restrict sums,
                                                                               __global float* restrict diagonals,
                                                                               const int first_window) {
-  // Of an item: beam, sum g, sum g |a|^2; microphones, t, sum of its squares, diagonal.
+  // Per item: beam, sum g, sum g |a|^2; microphones, t, sum of its squares, diagonal.
   __local float4 beams[GROUP];
   __local float4 norms[GROUP];
   const int item = get_local_id(0);

@@ -1,4 +1,4 @@
-// What maps are multiplied by: of each pixel, from the weights of the microphones alone.
+// Factors of maps: for each pixel, from the weights of the microphones alone.
 //
 //   FORMULATION  w    scale                              G = sum g, A = sum g / r^2 over microphones with g > 0
 //   0 (I)        1    1 / G
@@ -6,7 +6,7 @@
 //   2 (III)      1/r  1 / (r_0 A)
 //   3 (IV)       1/r  1 / sqrt(G A)
 //   restoring = t^2 / (t^2 - sum (g w / r)^2), t = sum g w / r; 1/r is 1 for plane waves, which are FORMULATION 0.
-// The scale is NaN with fewer than FEWEST_MICROPHONES, within NEAREST of a microphone, and of a pixel that is NaN.
+// The scale is NaN with fewer than FEWEST_MICROPHONES, within NEAREST of a microphone, and for a pixel that is NaN.
 
 //! needs processors/beamform/das_lanes.cl
 
@@ -19,7 +19,7 @@
 #ifndef PLANE_WAVE
 #define PLANE_WAVE 0
 #endif
-// Metres from a source; HAS_REFERENCE 0: at the array's centre.
+// Metres from a source; HAS_REFERENCE 0: the reference is the array's centre.
 #ifndef REFERENCE
 #define REFERENCE 0.0f
 #endif
@@ -42,7 +42,7 @@ static inline void norms_of(const FLOATV x, const FLOATV y, const FLOATV z, cons
   float sum_g = 0.0f;
   FLOATV sum_inverse = 0.0f;   // g / r^2
   FLOATV sum_source = 0.0f;    // g w / r
-  FLOATV sum_source_2 = 0.0f;  // of squares
+  FLOATV sum_source_2 = 0.0f;  // sum of squares
   FLOATV nearest = INFINITY;
   for (int channel = 0; channel < CHANNELS; ++channel) {
     const float g = weights[channel];

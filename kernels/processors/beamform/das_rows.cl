@@ -5,7 +5,8 @@
 //   roots      of padded_lines.cl
 //   sums, diagonals  as in beamform.cl; pixels are [plane][row][column]
 //
-// Launch: (GROUP * vectors of LANES rows / VECTOR_TILE, windows * PLANES * FIELDS * FREQUENCIES), GROUP items a group.
+// Launch: (GROUP * vectors of LANES rows / VECTOR_TILE, windows * PLANES * FIELDS * FREQUENCIES), GROUP items per
+// group.
 
 //! needs common/groups.cl
 //! needs imaging/padded_lines.cl
@@ -37,15 +38,15 @@
 #ifndef ROW_STRIDE
 #define ROW_STRIDE 64
 #endif
-#ifndef VECTOR_TILE  // vectors a group
+#ifndef VECTOR_TILE  // vectors per group
 #define VECTOR_TILE 4
 #endif
-#ifndef GROUP  // items
+#ifndef GROUP  // items per group
 #define GROUP 64
 #endif
 
 #if FIELDS > 1
-// Real parts, as store_lines.
+// Stores real parts, like store_lines().
 static inline void store_real_lines(__global float* to, const int lines, const FLOATV re) {
 #if LANES == 1
   if (lines > 0) {

@@ -2,7 +2,7 @@
 //   sums[e][a] = sum_r Y[r][e] T[r][a],   T[r][a] = sum_c X[c][a] g P[r][c]
 //   X[c][a] = e^{-jk x_c sin(azimuth a)},   Y[r][e] = e^{-jk y_r sin(elevation e)}
 //   diagonals[e][a] = sum_m |g_m P_m|^2 with REMOVAL
-// X and Y are computed in double precision, so that their phases have no rounding of the array's size.
+// X and Y are computed in double precision, so that their phases have no rounding error of the array's size.
 //
 //   pressures   float2 [window][frequency][row][column], g P, Pa
 //   steering_x  float  [frequency][re, im][column][X_STRIDE azimuths]
@@ -10,7 +10,7 @@
 //   sums, diagonals  as in beamform.cl; pixels are [elevation][azimuth]
 //
 // Launch: (GROUP * vectors of LANES azimuths / VECTOR_TILE, chunks of CHUNK elevations, windows * FREQUENCIES), GROUP
-//   items a group, the first of the windows `first_window`. Local memory: 8 ROWS VECTOR_TILE LANES + 4 ROWS bytes.
+//   items per group, the first of the windows `first_window`. Local memory: 8 ROWS VECTOR_TILE LANES + 4 ROWS bytes.
 
 //! needs common/groups.cl
 //! needs processors/beamform/das_lanes.cl
@@ -30,7 +30,7 @@
 #ifndef ELEVATIONS
 #define ELEVATIONS 8
 #endif
-#ifndef X_STRIDE  // azimuths with what fills the last group's
+#ifndef X_STRIDE  // azimuths, padded to whole groups
 #define X_STRIDE 8
 #endif
 #ifndef PIXEL_STRIDE
@@ -42,13 +42,13 @@
 #ifndef CHUNK
 #define CHUNK 8
 #endif
-#ifndef VECTOR_TILE  // vectors a group
+#ifndef VECTOR_TILE  // vectors per group
 #define VECTOR_TILE 8
 #endif
-#ifndef GROUP  // items
+#ifndef GROUP  // items per group
 #define GROUP 64
 #endif
-// Sums that an item runs side by side.
+// Sums that an item computes in parallel.
 #define AT_ONCE 4
 #define ROW_BLOCKS ((ROWS + AT_ONCE - 1) / AT_ONCE)
 #define CHUNK_BLOCKS ((CHUNK + AT_ONCE - 1) / AT_ONCE)

@@ -1,10 +1,10 @@
 // The largest value of each pixel over the planes of a map, and the distance of its plane.
 //
-//   largest[q] = map[p][q] with p the plane where the power |map[p][q]|^2 is largest; of equal ones the first, and a
-//   value that is not a number counts only where all of them are none.
-// A depth is trusted where the depth of focus 2 lambda (d/D)^2 of an aperture of side D is below d/2 (M. Born, E. Wolf,
-// "Principles of Optics", section 8.8.2, focal tolerance): d < D^2 / (4 lambda), the limit of the image. Elsewhere,
-// and where nothing is above 0, it is NaN.
+//   largest[q] = map[p][q] with p the plane with the largest power |map[p][q]|^2; among equal ones the first, and NaN
+//   only if all values are NaN.
+// A depth is valid if the depth of focus 2 lambda (d/D)^2 of an aperture of side D is below d/2 (M. Born, E. Wolf,
+// "Principles of Optics", section 8.8.2, focal tolerance): d < D^2 / (4 lambda), the limit of the image. Otherwise, and
+// if no value is above 0, it is NaN.
 //
 //   maps       VALUE [image][PLANES][PLANE_PIXELS]: float Pa^2, or float2 Pa peak with IS_COMPLEX
 //   distances  float [PLANES], m

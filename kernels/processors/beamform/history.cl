@@ -1,5 +1,5 @@
-// Maps of the last snapshots of beamform.cl: what the matrix of cross-spectra C of all microphones says, from the beams
-// of the snapshots and a matrix of their inner products that is as small as there are snapshots.
+// Maps of the last snapshots of beamform.cl: they evaluate the matrix of cross-spectra C of all microphones by the
+// beams of the snapshots and a matrix of their inner products with one row and column per snapshot.
 //
 //   C = X X^H / T, X = [snapshot t of microphones m], p_t = sqrt(g) P;   G = X^H X / T = V diag(lambda) V^H on the host
 //   u_i = X v_i / sqrt(T lambda_i) are C's eigenvectors, so |a^H u_i|^2 / |a|^2 = |sum_t B_t v_ti|^2 / (T lambda_i)
@@ -16,17 +16,18 @@
 //   products      float2 [frequency][slot]: sum_m conj(snapshots[slot]) times the new snapshot
 //   columns       float2 [slot][frequency][PIXEL_STRIDE], B
 //   pixels, norms as in beamform.cl
-//   levels        float  [PIXEL_STRIDE]: by which |B|^2 becomes a mean square pressure
+//   levels        float  [PIXEL_STRIDE]: factor from |B|^2 to a mean square pressure
 //   vectors       float2 [frequency][mode][SNAPSHOTS], v_i from the oldest snapshot on, those of largest lambda first
-//   coefficients  float  [frequency][mode], 0 of a mode that counts for nothing:
+//   coefficients  float  [frequency][mode], 0 for a mode that is not used:
 //                 lambda^(1/EXPONENT) / (T lambda), 1 / (T (lambda + e)), 1 / (T lambda), lambda
 //   loadings      float  [frequency], e
 //   places        int    [frequency][mode], the pixel where |a^H u_i| is largest
-//   published     float  [frequency][pixel], Pa^2; of MUSIC a plain number
+//   published     float  [frequency][pixel], Pa^2; dimensionless for MUSIC
 //
-// Launches: history_products: (GROUP * SLOTS, FREQUENCIES). history_levels: (PIXEL_STRIDE). history_map: (vectors of LANES
-//   pixels rounded up to MAP_GROUP, FREQUENCIES), MAP_GROUP items a group. history_peaks: (GROUP * MODES, FREQUENCIES).
-//   history_place: (PIXELS rounded up to GROUP, FREQUENCIES). GROUP items a group but for history_map.
+// Launches: history_products: (GROUP * SLOTS, FREQUENCIES). history_levels: (PIXEL_STRIDE). history_map: (vectors of
+//   LANES pixels rounded up to MAP_GROUP, FREQUENCIES), MAP_GROUP items per group. history_peaks: (GROUP * MODES,
+//   FREQUENCIES). history_place: (PIXELS rounded up to GROUP, FREQUENCIES). GROUP items per group except in
+//   history_map.
 
 //! needs common/best.cl
 //! needs common/complex.cl
@@ -48,7 +49,7 @@
 #ifndef FREQUENCIES
 #define FREQUENCIES 1
 #endif
-#ifndef SNAPSHOTS  // of a map, at most
+#ifndef SNAPSHOTS  // most snapshots of a map
 #define SNAPSHOTS 8
 #endif
 #ifndef SLOTS  // at least SNAPSHOTS
@@ -77,13 +78,13 @@
 #endif
 #define GROUP 64
 #define MODE_TILE 8
-// What rounding leaves of 1 - sum |a^H u|^2 / |a|^2.
+// Bound of the rounding error in 1 - sum |a^H u|^2 / |a|^2.
 #define LEAST_REST 1e-6f
 
 DEFINE_SUM_OF_ITEMS(GROUP)
 DEFINE_BEST_OF_GROUP(GROUP)
 
-// Its inner products with those of all slots; it becomes the snapshot of `slot`.
+// Makes the snapshot of `slot`, and its inner products with those of all slots.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void history_products(
     __global const float2* restrict pressures, __global const float* restrict weights,
     __global float2* restrict snapshots, __global float2* restrict products, const int window, const int slot) {
@@ -111,7 +112,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void history_product
   }
 }
 
-// Of the norms of formulation IV, 1 / sqrt(weight_sum * sum g / r^2).
+// Levels from the norms of formulation IV, 1 / sqrt(weight_sum * sum g / r^2).
 __kernel void history_levels(__global const float* restrict pixels, __global const float* restrict norms,
                              __global float* restrict levels, const float weight_sum) {
   const int pixel = get_global_id(0);
@@ -128,7 +129,7 @@ __kernel void history_levels(__global const float* restrict pixels, __global con
 #endif
 }
 
-// `held` snapshots from `first_slot` on, and their first `modes` modes.
+// Maps `held` snapshots from `first_slot` on by their first `modes` modes.
 __kernel __attribute__((reqd_work_group_size(MAP_GROUP, 1, 1))) void history_map(
     __global const float2* restrict columns, __global const float2* restrict vectors,
     __global const float* restrict coefficients, __global const float* restrict loadings,
@@ -211,7 +212,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void history_peaks(_
       z += complex_multiply(of_mode[t], columns[((size_t)slot * FREQUENCIES + f) * PIXEL_STRIDE + pixel]);
     }
     const float power = dot(z, z);
-    if (power > values[item]) {  // NaN never is
+    if (power > values[item]) {  // false for NaN
       values[item] = power;
       indices[item] = pixel;
     }

@@ -1,13 +1,13 @@
-// CLEAN-SC (Sijtsma, Int. J. Aeroacoustics 6, 2007) of the snapshots of history.cl. What is left of C after the sources
-// that were found is X W X^H / T, with a matrix W as small as there are snapshots:
+// CLEAN-SC (Sijtsma, Int. J. Aeroacoustics 6, 2007) of the snapshots of history.cl. The remainder of C after the found
+// sources is X W X^H / T, with a matrix W with one row and column per snapshot:
 //
 //   b_q = sum_t |B_qt|^2 / T, W = 1;  repeat: i = the pixel where b is largest,  y = B_i W,  map_i += LOOP_GAIN b_i,
 //   d_q = sum_t B_qt conj(y_t) / T,  b_q -= LOOP_GAIN |d_q|^2 / b_i,  W -= LOOP_GAIN y^H y / (T b_i)
-// until the largest is larger than three steps before, is STOP times the first or less, or is none. Powers are compared
-// as they are published, with `levels`.
+// until the largest is larger than three steps before, is STOP times the first or less, or does not exist. Powers are
+// compared in published form, with `levels`.
 //
-// Without microphones' own noise the beams of signals stand in place of those of snapshots: combinations of these whose
-// matrix of cross-spectra is C less the noise (own_noise.hpp), so many that `held` of the others is their number.
+// Without microphones' own noise, the beams of signals replace those of snapshots: combinations of these whose matrix
+// of cross-spectra is C minus the noise (own_noise.hpp); `held` is then the number of signals.
 //
 //   columns, levels, published  as in history.cl
 //   vectors      float2 [frequency][signal, SNAPSHOTS][SNAPSHOTS], a signal's part of each snapshot, the oldest first
@@ -16,10 +16,11 @@
 //   best_values, best_indices   [frequency][GROUPS]
 //   rests        float2 [frequency][SNAPSHOTS][SNAPSHOTS], W
 //   last         float2 [frequency][SNAPSHOTS], y
-//   state        float  [frequency][STATE]: b_i, 1 where it has ended, the first power, those of the last three steps
+//   state        float  [frequency][STATE]: b_i, 1 after the end, the first power, those of the last three steps
 //
-// Launches: clean_signals: (PIXEL_STRIDE, FREQUENCIES, signals), GROUP items a group. An iteration: clean_remove: (GROUP * GROUPS, FREQUENCIES). clean_find: (GROUP, FREQUENCIES). `step` counts
-//   iterations from 0; GROUP items a group, a pixel an item, GROUPS = PIXEL_STRIDE / GROUP.
+// Launches: clean_signals: (PIXEL_STRIDE, FREQUENCIES, signals), GROUP items per group. An iteration: clean_remove:
+//   (GROUP * GROUPS, FREQUENCIES). clean_find: (GROUP, FREQUENCIES). `step` counts iterations from 0; GROUP items per
+//   group, one pixel per item, GROUPS = PIXEL_STRIDE / GROUP.
 
 //! needs common/best.cl
 //! needs common/complex.cl
@@ -79,7 +80,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void clean_remove(
   const int pixel = get_global_id(0);
   const int f = get_global_id(1);
   state += f * STATE;
-  if (step > 0 && state[1] != 0.0f) {  // of all items of the group
+  if (step > 0 && state[1] != 0.0f) {  // equal for all items of the group
     return;
   }
   for (int t = item; t < held; t += GROUP) {
@@ -107,7 +108,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void clean_remove(
   }
   left[at] = b;
   const float level = levels[pixel] * b;
-  values[item] = pixel < PIXELS && level > 0.0f ? level : 0.0f;  // NaN never wins
+  values[item] = pixel < PIXELS && level > 0.0f ? level : 0.0f;  // NaN is never the largest
   indices[item] = pixel;
   best_of_group(values, indices, item);
   if (item == 0) {
@@ -154,7 +155,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void clean_find(
     state[2] = first_level;
     state[3 + step % 3] = level;
   }
-  if (ends) {  // of all items
+  if (ends) {  // equal for all items
     return;
   }
   const float b = left[(size_t)f * PIXEL_STRIDE + pixel];
@@ -176,7 +177,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void clean_find(
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   const float factor = LOOP_GAIN / ((float)held * b);
-  // Each item has the columns t of its own, which it alone has read above.
+  // Each item processes its own columns t, which only it has read above.
   for (int t = item; t < held; t += GROUP) {
     for (int s = 0; s < held; ++s) {
       const float2 before = step > 0 ? rests[s * SNAPSHOTS + t] : (float2)(s == t ? 1.0f : 0.0f, 0.0f);

@@ -1,9 +1,9 @@
-// Mean squares of bands: the sums of the maps of their bins, each times the share of it that lies inside the band, over
-// the noise bandwidth of the window in bins (docs/quantities.md); maps of single frequencies are bands of one bin with
-// the weight 1.
+// Mean squares of bands: the sums of the maps of their bins, each times its share that lies inside the band, over the
+// noise bandwidth of the window in bins (docs/quantities.md); maps of single frequencies are bands of one bin with the
+// weight 1.
 //
 //   maps     float [frequency][pixel], Pa^2
-//   ends     int   [PUBLISHED + 1], where the bins of each begin and end
+//   ends     int   [PUBLISHED + 1], begin and end of the bins of each
 //   bins     int   [ends[PUBLISHED]], indices of frequencies
 //   weights  float [ends[PUBLISHED]], likewise
 //   sums     float [PUBLISHED][pixel], Pa^2

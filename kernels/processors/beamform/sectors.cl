@@ -1,22 +1,22 @@
-// Mean squares of the sources in sectors, rectangles of pixels on each plane: the map's sum over a sector over what the
-// same sum is of a source with the value 1 at the sector's centre (integration of maps: T. F. Brooks, W. M. Humphreys,
-// "Effect of directional array size on the measurement of airframe noise components", AIAA 99-1958, 1999).
+// Mean squares of the sources in sectors, rectangles of pixels on each plane: the map's sum over a sector over the same
+// sum for a source with the value 1 at the sector's centre (integration of maps: T. F. Brooks, W. M. Humphreys, "Effect
+// of directional array size on the measurement of airframe noise components", AIAA 99-1958, 1999).
 //
 //   powers[s] = sum_{q in s} b(q) / answers[s],   answers[s] = sum_{q in s} psf(q | c)
 //   psf(q | c) = scale_q^2 |sum_m g w_q(r_m) e^{+jk (path_q - path_c)} / r_cm|^2 / the same at q = c
-// with scale, w, path and r of beamform.cl; with REMOVAL less its diagonal and times `restoring`, as maps are; with
-// FUNCTIONAL (beams of formulation IV) psf^EXPONENT, times the ratio of the levels of history.cl where these depend on
-// the pixel (TRUE_LEVEL). A pixel that is not a number counts for nothing; a sector of no others is none either.
+// with scale, w, path and r of beamform.cl; with REMOVAL minus its diagonal and times `restoring`, like maps; with
+// FUNCTIONAL (beams of formulation IV) psf^EXPONENT, times the ratio of the levels of history.cl if these depend on the
+// pixel (TRUE_LEVEL). A pixel that is NaN is not counted; a sector of no others is NaN.
 //
 //   maps         VALUE [image][PLANES * PLANE_PIXELS]: float Pa^2, or float2 Pa peak with IS_COMPLEX, |B|^2 / 2 of it
 //   sectors      int4  [SECTORS]: first row, rows, first column, columns
 //   centres      int   [SECTORS], pixels of a plane
-//   answers      float [frequency][PLANES * SECTORS]; image i is of frequency i % FREQUENCIES
+//   answers      float [frequency][PLANES * SECTORS]; image i belongs to frequency i % FREQUENCIES
 //   powers       float [image][PLANES * SECTORS], Pa^2
 //   pixels, norms, positions, shading, waves_per_m as in beamform.cl
 //
 // Launches: beamform_sectors: (GROUP * PLANES * SECTORS, images). sector_answers: (GROUP * PLANES * SECTORS,
-//   FREQUENCIES). GROUP items a group.
+//   FREQUENCIES). GROUP items per group.
 
 //! needs common/groups.cl
 //! needs processors/beamform/das_norms.cl
@@ -68,7 +68,7 @@
 
 DEFINE_SUM_OF_ITEMS(GROUP)
 
-// The pixel of a plane that is number `i` of a sector.
+// Pixel number `i` of a sector on a plane.
 static inline int pixel_of_sector(const int4 sector, const int i) {
   return (sector.x + i / sector.w) * PLANE_COLUMNS + sector.z + i % sector.w;
 }
@@ -99,7 +99,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void beamform_sector
   }
 }
 
-// The distance from a pixel to a microphone, and what is more of it than to the array's centre.
+// Distance from a pixel to a microphone, and its excess over that to the array's centre.
 static inline void path_to(const float4 pixel, const float4 microphone, float* r, float* path) {
 #if PLANE_WAVE
   *r = 1.0f;
@@ -129,7 +129,7 @@ static inline float4 pixel_at(__global const float* restrict pixels, const int p
                   pixels[3 * PIXEL_STRIDE + pixel]);
 }
 
-// What levels of functional beamforming are multiplied by, but for what all pixels have in common.
+// Factor of the levels of functional beamforming, without the part common to all pixels.
 static inline float root_of_level(const float scale, const float length) {
 #if TRUE_LEVEL && !PLANE_WAVE && HAS_REFERENCE
   return scale;
@@ -189,7 +189,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sector_answers(
     const float level = root_of_level(norms[of_pixel], pixel.w) / root_of_level(norms[of_centre], centre.w);
     answer = level * level * pow(answer, EXPONENT);
 #endif
-    if (!isnan(scale)) {  // nor is it where there is no direction
+    if (!isnan(scale)) {  // NaN also for a pixel without direction
       part += answer;
     }
   }

@@ -1,15 +1,15 @@
 // Processor srp_phat in the time domain: the map as a sum over pairs of microphones n = (i, j), each of whose lags is
-// computed once and looked up for every pixel (C. H. Knapp, G. C. Carter 1976; DiBiase 2000, eq. 6.12). srp_phat/weights.cl
-// has the other formulas, buffers and launches.
+// computed once and looked up for every pixel (C. H. Knapp, G. C. Carter 1976; DiBiase 2000, eq. 6.12).
+// srp_phat/weights.cl documents the other formulas, buffers and launches.
 //
 //   R[n][l] = sum_k Re(Z[k][i] conj(Z[k][j]) e^{+j 2 pi f_k l / lag rate}),     l = -CENTRE to CENTRE
 //   p[q] = (sum_k sum_m |Z|^2 + (M^2 - M) mean_n R[n][l_n(q)]) / scale,      l_n = (path_i - path_j) LAGS_PER_M
-// The mean is over those of the pairs of which both microphones are used. LINEAR 0: the nearest lag; 1: between the two next
-// to it, on the line through both.
-// A look-up costs a path, a microphone's other one being kept over successive pairs, and one value of a row that the
+// The mean is over the pairs with both microphones in use. LINEAR 0: the nearest lag; 1: linear interpolation between
+// the two nearest.
+// A look-up costs a path, as the other microphone's is kept over successive pairs, and one value of a row that the
 // pixels of a group read next to each other: rows need no copy in local memory. R is a product of real matrices,
 // [pairs][2 bins] and [2 bins][lags], of which an item computes 4 rows of 2 vectors of lags over its share of the bins;
-// the LAG_WAYS shares meet in local memory, in a fixed order.
+// the LAG_WAYS shares are added in local memory, in a fixed order.
 //
 //   pairs        int2   [pair], microphones i < j; sorted
 //   cross        float2 [window][pair, padded to PADDED_PAIRS][bin], Z_i conj(Z_j); 0 past the last pair
@@ -17,7 +17,7 @@
 //   lags         float  [window][PADDED_PAIRS][LAG_STRIDE], R
 //   powers       float  [window][part of pairs][PIXEL_STRIDE], sums of R
 //
-// Launches, of W windows: srp_cross: local GROUP, global (BINS PADDED_PAIRS rounded up to GROUP, W). srp_lags: local
+// Launches, for W windows: srp_cross: local GROUP, global (BINS PADDED_PAIRS rounded up to GROUP, W). srp_lags: local
 //   (LAG_GROUP, LAG_WAYS, 1), global (LAG_STRIDE / (2 LANES), LAG_WAYS PADDED_PAIRS / 4, W). srp_td: local MAP_GROUP,
 //   global (PIXEL_STRIDE / LANES, PAIR_PARTS, W).
 
@@ -26,7 +26,7 @@
 #ifndef PADDED_PAIRS
 #define PADDED_PAIRS 4
 #endif
-// Of MICROPHONE_PAIRS, that an item sums.
+// Pairs of MICROPHONE_PAIRS summed by an item.
 #ifndef PART_PAIRS
 #define PART_PAIRS 1
 #endif
@@ -45,7 +45,7 @@
 #ifndef LAG_GROUP
 #define LAG_GROUP 64
 #endif
-// In which a group shares the bins out; above 1 a vector has one lane.
+// Shares into which a group divides the bins; above 1 a vector has one lane.
 #ifndef LAG_WAYS
 #define LAG_WAYS 1
 #endif
@@ -179,7 +179,7 @@ __kernel __attribute__((reqd_work_group_size(MAP_GROUP, 1, 1))) void srp_td(__gl
   }
   FLOATV sum = LOAD_FLOATS(sums);
   if (part == 0) {
-    for (int m = 0; m < CHANNELS; ++m) {  // a pixel at any microphone, or none
+    for (int m = 0; m < CHANNELS; ++m) {  // a pixel at any microphone, or a NaN pixel
       const FLOATV to_pixel = path_of(q_x, q_y, q_z, length, positions[m]);
       sum = isnan(to_pixel) ? to_pixel : sum;
     }

@@ -1,27 +1,26 @@
-// Processor srp_phat, the map: each pixel's power, whose formulas, buffers and launches stand in srp_phat/weights.cl.
+// Processor srp_phat, the map: each pixel's power; srp_phat/weights.cl documents its formulas, buffers and launches.
 //
-// A group's items are PIXEL_ITEMS of pixels times WAYS, which share the microphones out among themselves where pixels and
-// bins alone do not fill the device; their sums meet in local memory, in the order of the ways, at
-// 4 words for each of VECTORS TILE_BINS sums. Local memory: MICROPHONE_TILE (16 + 8 TILE_BINS) bytes, and
-// 8 WAYS MAP_GROUP.
+// A group's items are PIXEL_ITEMS of pixels times WAYS, which divide the microphones if pixels and bins alone do not
+// occupy the device; their sums are added in local memory, in the order of the ways, at 4 words for each of VECTORS
+// TILE_BINS sums. Local memory: MICROPHONE_TILE (16 + 8 TILE_BINS) bytes, and 8 WAYS MAP_GROUP.
 
 //! needs common/best.cl
 //! needs processors/srp_phat/terms.cl
 
-// Items of a group; 1 where not TILED.
+// Items per group; 1 if not TILED.
 #ifndef MAP_GROUP
 #define MAP_GROUP 256
 #endif
 #ifndef WAYS  // a divisor of MAP_GROUP and of TILE_BINS
 #define WAYS 1
 #endif
-#ifndef PIXEL_STRIDE  // pixels with those that fill up the last group
+#ifndef PIXEL_STRIDE  // pixels, padded to whole groups
 #define PIXEL_STRIDE 512
 #endif
 #ifndef PART_TILES  // tiles of bins that an item sums one after the other
 #define PART_TILES 1
 #endif
-#ifndef MICROPHONE_TILE  // that are in local memory together: a multiple of WAYS AT_ONCE, a divisor of PADDED_CHANNELS
+#ifndef MICROPHONE_TILE  // microphones in local memory: a multiple of WAYS AT_ONCE, a divisor of PADDED_CHANNELS
 #define MICROPHONE_TILE 64
 #endif
 #define PARTS ((TILES + PART_TILES - 1) / PART_TILES)
@@ -145,7 +144,7 @@ __kernel __attribute__((reqd_work_group_size(MAP_GROUP, 1, 1))) void srp_fd(__gl
 
 DEFINE_BEST_OF_GROUP(GROUP)
 
-// The map from its powers, and the maximum of each group.
+// Computes the map from its powers, and the maximum of each group.
 __kernel void srp_map(__global const float* restrict powers, __global const float* restrict results,
                       __global float* restrict map, __global float* restrict best_values,
                       __global int* restrict best_indices) {
@@ -166,7 +165,7 @@ __kernel void srp_map(__global const float* restrict powers, __global const floa
     power += powers[(size_t)part * PIXEL_STRIDE];
   }
 #if MICROPHONE_PAIRS > 0
-  // The same for all pixels of a group, which share the bins out among themselves.
+  // The sum is common to all pixels of a group, whose items divide the bins.
   values[item] = 0.0f;
   for (int k = item; k < BINS; k += GROUP) {
     values[item] += results[2 + 2 * BINS + k];

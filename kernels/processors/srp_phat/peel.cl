@@ -1,22 +1,22 @@
-// Processor srp_phat: takes a source that was found out of the spectra, so that the next one is looked for in what remains.
-// srp_phat/weights.cl has the other formulas, buffers and launches.
+// Processor srp_phat: removes a found source from the spectra, so that the next one is searched for in the remainder.
+// srp_phat/weights.cl documents the other formulas, buffers and launches.
 //
-//   a_m = r_0 / r_m e^{-j 2 pi f_k path_m / c}, of plane waves e^{-j 2 pi f_k path_m / c}: the source's field, 1 at the
-//         array's centre; 0 at microphones whose P is 0; with REJECT_COMMON less its mean
-//   b = a - sum_j b_j (b_j^H a),  of the sources j that were peeled off before (Gram and Schmidt), divided by its length;
-//       0 where |b|^2 is below LEAST_OWN_FIELD |a|^2, before it is divided: those have taken this source, too
+//   a_m = r_0 / r_m e^{-j 2 pi f_k path_m / c}, for plane waves e^{-j 2 pi f_k path_m / c}: the source's field, 1 at
+//         the array's centre; 0 at microphones whose P is 0; with REJECT_COMMON minus its mean
+//   b = a - sum_j b_j (b_j^H a), over the sources j removed before (Gram and Schmidt), divided by its length; 0 if
+//       |b|^2 is below LEAST_OWN_FIELD |a|^2 before the division: the earlier ones have removed this source, too
 //   P <- P - b (b^H P),  orthogonal to the fields of all sources so far, as in orthogonal matching pursuit (Y. C. Pati,
 //       R. Rezaiifar, P. S. Krishnaprasad, "Orthogonal matching pursuit", Asilomar Conf. 1993)
-//   Z is weighed anew from it, as in srp_weights; 0 where the bin's power is below LEAST_REMAINDER of the window's, or SNR
-//       dropped the bin
+//   Z is weighted anew from it, as in srp_weights; 0 if the bin's power is below LEAST_REMAINDER of the window's, or
+//       SNR dropped the bin
 //
-// The place is the top of the parabola through the logarithms of p at the points round the source, of which refinement wrote
-// the numerators. What an error of the place leaves of a source grows with its square: half of the last round's spacing, a
-// thirty-second of a step, would leave a hundred times more than the top does.
+// The position is the top of the parabola through the logarithms of p at the points around the source, for which
+// refinement has written the numerators. The remainder of a source grows with the square of the position's error: half
+// of the last round's spacing, a thirty-second of a step, would leave a hundred times more than the top does.
 //
 //   peeled       float2 [window][source but the last][tile][channel, padded to PADDED_CHANNELS][TILE_BINS], b
 //
-// Launch, of W windows: srp_peel: local GROUP, global (GROUP BINS, W).
+// Launch, for W windows: srp_peel: local GROUP, global (GROUP BINS, W).
 
 //! needs common/complex.cl
 //! needs processors/srp_phat/weights.cl
@@ -30,7 +30,7 @@
 
 static float3 normalized(const float3 v) { return v / sqrt(dot(v, v)); }
 
-// A place moved by so many steps along each direction of refinement.
+// A position moved by so many steps along each direction of refinement.
 static float3 moved_by(const float3 centre, const float3 steps) {
 #if DIMENSIONS == 0
   return centre;
@@ -52,17 +52,17 @@ static float3 moved_by(const float3 centre, const float3 steps) {
 }
 
 #if DIMENSIONS > 0
-// ln p at a point round a maximum, so many points from it along two of the directions.
+// ln p at a point around a maximum, so many points from it along two of the directions.
 LOCAL_HELPER float log_power(__local const float* numerators, const int a, const int of_a, const int b,
                              const int of_b) {
   const int strides[3] = {1, 5, 25};
   return log(numerators[POINTS / 2 + of_a * strides[a] + of_b * strides[b]]);
 }
 
-// From a maximum to the top of its peak, in steps; 0 where the values round it are none.
+// Vector from a maximum to the top of its peak, in steps; 0 if the values around it are NaN.
 LOCAL_HELPER float3 steps_to_top(__local const float* numerators) {
-  const float h = 0.5f;                 // of a step from point to point: kCurvatureFraction
-  const float farthest = 1.0f / 16.0f;  // the last round's
+  const float h = 0.5f;                 // part of a step from point to point: kCurvatureFraction
+  const float farthest = 1.0f / 16.0f;  // spacing of the last round
   float gradient[3] = {0.0f, 0.0f, 0.0f};
   float curvature[3][3];
   float top[3] = {0.0f, 0.0f, 0.0f};
@@ -78,7 +78,7 @@ LOCAL_HELPER float3 steps_to_top(__local const float* numerators) {
       curvature[b][a] = curvature[a][b];
     }
   }
-  // By Gauss; pivots of a positive definite matrix are > 0.
+  // Gaussian elimination; pivots of a positive definite matrix are > 0.
   for (int pivot = 0; pivot < DIMENSIONS; ++pivot) {
     if (!(curvature[pivot][pivot] > 0.0f)) {
       return (float3)(0.0f, 0.0f, 0.0f);
@@ -132,7 +132,7 @@ LOCAL_HELPER float2 pair_of_group(__local float* sums, __local float* others, co
   return sum;
 }
 
-// Source number `source` out of a bin. An item reads and writes its own channels alone.
+// Removes source number `source` from a bin. An item reads and writes only its own channels.
 __kernel void srp_peel(__global const float4* restrict positions, __global const float* restrict waves_per_m,
                        __global float2* restrict pressures, __global float2* restrict phases,
                        __global float* restrict results, __global float2* restrict peeled, const int source) {

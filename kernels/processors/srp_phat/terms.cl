@@ -1,16 +1,16 @@
-// Of srp_phat/weights.cl's formulas the sum over bins and microphones: what one or two microphones add at the pixels of a
-// work-item, sum[k] += Z[k][m] e^{+j 2 pi f_k path_m / c} for a tile of bins.
+// Sum over bins and microphones of the formulas in srp_phat/weights.cl: the terms of one or two microphones at the
+// pixels of a work-item, sum[k] += Z[k][m] e^{+j 2 pi f_k path_m / c} for a tile of bins.
 //
-// Where bins are equally spaced, phasors come by the recurrence e[k+1] = 2 cos(a) e[k] - e[k-1], a = 2 pi SPACING path,
-// from two of them in the middle of each run of RUN bins outwards. Its n-th step multiplies the roundings before it by
-// at most n: with runs of 16, n <= 8, by 8^2/2 times the rounding of 2 cos(a), 4e-6 of a term at the run's ends. The
-// middles of further runs come by one multiplication each, from middle to middle.
-// A term (pixel, microphone, bin) costs 6 multiply-adds: 4 of the complex product, 2 of the recurrence. Its share of a
-// microphone's path and of three phasors is some 40 of them by RUN. Z comes from local memory, once for all VECTORS
-// pixels of an item: 2/VECTORS words a term. A compute unit of NVIDIA's GPUs has 128 multiply-adds and 32 words of local
-// memory a clock, so that with 2 pixels an item 6/128 against 1/32 clocks a term keep the arithmetic the longer of the two.
-// On processors a vector of 8 pixels is an item, its sums of a tile lie in the first-level cache, and two microphones at a
-// time halve their loads and stores.
+// If bins are equally spaced, phasors follow from the recurrence e[k+1] = 2 cos(a) e[k] - e[k-1], a = 2 pi SPACING
+// path, outwards from two of them in the middle of each run of RUN bins. Its n-th step multiplies the rounding errors
+// before it by at most n: with runs of 16, n <= 8, by 8^2/2 times the rounding of 2 cos(a), 4e-6 of a term at the run's
+// ends. The middles of further runs need one multiplication each, from middle to middle.
+// A term (pixel, microphone, bin) costs 6 multiply-adds: 4 for the complex product, 2 for the recurrence. Its share of
+// a microphone's path and of three phasors is some 40 of them over RUN. Z comes from local memory, once for all VECTORS
+// pixels of an item: 2/VECTORS words per term. A compute unit of NVIDIA's GPUs has 128 multiply-adds and 32 words of
+// local memory per clock, so that with 2 pixels per item, at 6/128 against 1/32 clocks per term, arithmetic is the
+// bottleneck. On processors a vector of 8 pixels is an item, its sums of a tile lie in the first-level cache, and two
+// microphones at a time halve their loads and stores.
 
 //! needs common/local_helper.cl
 //! needs processors/srp_phat/weights.cl
@@ -19,11 +19,11 @@
 #ifndef AT_ONCE
 #define AT_ONCE 1
 #endif
-// Bins of one recurrence, a multiple of 4.
+// Bins per recurrence, a multiple of 4.
 #ifndef RUN
 #define RUN 16
 #endif
-// Whether SPACING holds.
+// 1: bins are equally spaced by SPACING.
 #ifndef EVEN
 #define EVEN 0
 #endif
@@ -41,7 +41,7 @@
 // Pairs of bins in a tile.
 #define PAIRS (TILE_BINS / 2)
 
-// From q to a microphone, less that to the array's centre; NaN where they are too near to each other.
+// Distance from q to a microphone, minus that to the array's centre; NaN if they are too near to each other.
 static inline FLOATV path_of(const FLOATV q_x, const FLOATV q_y, const FLOATV q_z, const FLOATV length,
                              const float4 x) {
   const FLOATV inner = q_x * x.x + q_y * x.y + q_z * x.z;
@@ -57,7 +57,7 @@ static inline FLOATV path_of(const FLOATV q_x, const FLOATV q_y, const FLOATV q_
 #endif
 }
 
-// The complex product of z with each phasor, on the sums of its pixel.
+// Adds the complex product of z with each phasor to the sums of its pixel.
 static inline void add_product(const float2 z, const FLOATV* phasor_re, const FLOATV* phasor_im, FLOATV* sum_re,
                                FLOATV* sum_im) {
 #pragma unroll
@@ -69,7 +69,7 @@ static inline void add_product(const float2 z, const FLOATV* phasor_re, const FL
   }
 }
 
-// Adds a bin, z of each microphone, and goes on to the next one of the recurrence.
+// Adds a bin, z of each microphone, and advances the recurrence to the next one.
 static inline void add_bin(const float2* z, const FLOATV* twice, FLOATV* before_re, FLOATV* before_im, FLOATV* here_re,
                            FLOATV* here_im, FLOATV* sum_re, FLOATV* sum_im) {
 #pragma unroll

@@ -1,52 +1,54 @@
 // Processor srp_phat: steered response power with the phase transform, in the frequency domain (DiBiase, "A high-accuracy,
 // low-latency technique for talker localization in reverberant environments", 2000, eq. 6.12, as the sum over all pairs
-// of microphones). Formulas, buffers and launches of all its kernels stand here; the files are weights.cl (what each
-// microphone adds), terms.cl (the sum over bins and microphones), map.cl (of each pixel), peel.cl (a source's part of what
-// microphones add) and ../srp_phat.cl (the search of the maxima, and their refinement).
+// of microphones). Formulas, buffers and launches of all its kernels are documented here; the files are weights.cl
+// (terms of each microphone), terms.cl (the sum over bins and microphones), map.cl (map of all pixels), peel.cl
+// (removal of a source from these terms) and ../srp_phat.cl (the search for the maxima, and their refinement).
 //
 //   p[q] = sum_k |sum_m Z[k][m] e^{+j 2 pi f_k path_m(q) / c}|^2 / scale
-//   path = r_m - |q|, or -u . x_m of plane waves
+//   path = r_m - |q|, or -u . x_m for plane waves
 //   PHAT 1: Z = P / |P|, 0 where |P| is below TINY of the bin's largest;  scale = BINS M^2
 //        0: Z = P;                                                        scale = M sum_k sum_m |P|^2
-//   SNR 1: as PHAT 1, of those bins alone whose power is SNR_FACTOR times its floor, which is the least power of the windows before,
-//        times RISE for each window since; scale = (those bins) M^2. Their sum_m |P|^2 counts as 0 then
-//   REJECT_COMMON 1: P is less the mean of the bin's used microphones
+//   SNR 1: like PHAT 1, for those bins alone whose power is SNR_FACTOR times its floor, which is the least power of the
+//        windows before, times RISE for each window since; scale = (those bins) M^2. Their sum_m |P|^2 counts as 0 then
+//   REJECT_COMMON 1: P is reduced by the mean over the bin's used microphones
 // M microphones are used: those that are not masked and finite at all bins. With fewer than FEWEST_MICROPHONES the map
 // is NaN; so are pixels nearer than NEAREST to a microphone.
-// r - |q| is computed as (|x|^2 - 2 q.x) / (r + |q|): its rounding is that of the array's size, not of the distance.
-// A maximum is the largest value and, of equal ones, the first; NaN is none.
-// Refinement evaluates points round a maximum, -2 to 2 fractions of the grid's step along each of DIMENSIONS
+// r - |q| is computed as (|x|^2 - 2 q.x) / (r + |q|): its rounding error scales with the array's size, not the
+// distance. A maximum is the largest value and, among equal ones, the first; NaN never is.
+// Refinement evaluates points around a maximum, -2 to 2 fractions of the grid's step along each of DIMENSIONS
 // directions.
 //
 //   spectra      float2 [window][SPECTRA][channel], Pa peak
-//   gains        float2 [SPECTRA][channel], by which spectra are multiplied
+//   gains        float2 [SPECTRA][channel], factors of the spectra
 //   used_by_mask uint   [channel], 0 where masked
-//   bins         int    [bin], of the spectra
-//   pressures    float2 [window][tile][channel, padded to PADDED_CHANNELS][TILE_BINS], P in Pa; 0 where not used. 0 beyond
-//                BINS and CHANNELS too, which is written before the first launch
+//   bins         int    [bin], indices among the spectra
+//   pressures    float2 [window][tile][channel, padded to PADDED_CHANNELS][TILE_BINS], P in Pa; 0 where not used. Also
+//                0 beyond BINS and CHANNELS, which is written before the first launch
 //   phases       float2 likewise, Z
 //   used         uint   [window][channel]: 0 masked, 1 used, 2 not finite
 //   floors       float  [bin], sum_m |P|^2 / M; negative before the first window
 //   status       uint   [window][STATUS_WORDS], taken and cleared
 //   taken        uint   [window][STATUS_WORDS]
-//   pixels       float4 [pixel], m from the array's centre, or u; NaN in x where there is none
-//   positions    float4 [PADDED_CHANNELS], m from the array's centre, |x|^2 in w; past the last one the last one again
-//   waves_per_m  float  [bin, rounded up to whole tiles], f/c; where EVEN they go on as they do in the band
+//   pixels       float4 [pixel], m from the array's centre, or u; NaN in x if there is none
+//   positions    float4 [PADDED_CHANNELS], m from the array's centre, |x|^2 in w; padded with the last one
+//   waves_per_m  float  [bin, rounded up to whole tiles], f/c; if EVEN they continue with the band's spacing
 //   powers       float  [window][part of tiles][PIXEL_STRIDE], sums over a part's bins of p's numerator
 //   map          float  [window][pixel]
-//   best_values  float  [window][group], the largest value of each GROUP pixels, -INFINITY where there is none
+//   best_values  float  [window][group], the largest value of each GROUP pixels, -INFINITY if there is none
 //   best_indices int    [window][group], its pixel
-//   results      float  [window][RESULTS]: M, pairs of which both microphones are used, [bin] sum_m |P|^2, [bin] sum_m
-//                (|P|^2 / that sum)^2, [bin] sum_m |Z|^2, [source] the pixel's x, y, z, 0, its number (-1: none), the refined x, y, z, [tile] power of the beam there (sum_k |sum_m P e|^2),
-//                [tile][POINT_STRIDE] numerators of p at the points round it; where PEELED [source but the last][bin] sum_m
-//                |P|^2 of what remains without it, 0 where this is no sound
-//   rounds       float  [window][source][round][4 + TILES POINT_STRIDE]: the place round which points lie, 0, their
+//   results      float  [window][RESULTS]: M, pairs with both microphones in use, [bin] sum_m |P|^2, [bin] sum_m
+//                (|P|^2 / that sum)^2, [bin] sum_m |Z|^2, [source] the pixel's x, y, z, 0, its number (-1: none), the
+//                refined x, y, z, [tile] power of the beam there (sum_k |sum_m P e|^2), [tile][POINT_STRIDE] numerators
+//                of p at the points around it; if PEELED [source but the last][bin] sum_m |P|^2 of the remainder
+//                without it, 0 where this is no sound
+//   rounds       float  [window][source][round][4 + TILES POINT_STRIDE]: the position around which points lie, 0, their
 //                numerators; of all rounds but the last
 //
-// Launches, of W windows: srp_microphones: local GROUP, global (channels rounded up to 32, times 8; W). srp_weights: local
-//   GROUP, global (GROUP BINS, W). srp_floor, with SNR: local GROUP, global GROUP BINS. srp_fd: local MAP_GROUP, global (PIXEL_STRIDE / (VECTORS LANES) WAYS, PARTS, W). srp_map,
-//   srp_maximum: local GROUP, global (pixels rounded up to GROUP, W). srp_found: local GROUP, global (GROUP, W). srp_refine:
-//   local POINT_GROUP, global (POINT_GROUP (POINT_VECTORS + is_last), TILES SOURCES, W).
+// Launches, for W windows: srp_microphones: local GROUP, global (channels rounded up to 32, times 8; W). srp_weights:
+//   local GROUP, global (GROUP BINS, W). srp_floor, with SNR: local GROUP, global GROUP BINS. srp_fd: local MAP_GROUP,
+//   global (PIXEL_STRIDE / (VECTORS LANES) WAYS, PARTS, W). srp_map, srp_maximum: local GROUP, global (pixels rounded
+//   up to GROUP, W). srp_found: local GROUP, global (GROUP, W). srp_refine: local POINT_GROUP, global (POINT_GROUP
+//   (POINT_VECTORS + is_last), TILES SOURCES, W).
 
 //! needs common/complex.cl
 //! needs common/local_helper.cl
@@ -62,7 +64,7 @@
 #ifndef BINS
 #define BINS 1
 #endif
-// Of the spectra's windows, at least BINS.
+// Spectra per window, at least BINS.
 #ifndef SPECTRA
 #define SPECTRA 1
 #endif
@@ -75,7 +77,7 @@
 #ifndef SNR_FACTOR
 #define SNR_FACTOR 4.0f
 #endif
-// Of a floor from window to window.
+// Factor by which a floor rises from window to window.
 #ifndef RISE
 #define RISE 1.0f
 #endif
@@ -85,25 +87,25 @@
 #ifndef PLANE_WAVE
 #define PLANE_WAVE 0
 #endif
-// Of the grid; its planes lie behind each other. 0 columns: pixels have no neighbours.
+// Columns of the grid; its planes lie behind each other. 0: pixels have no neighbours.
 #ifndef COLUMNS
 #define COLUMNS 0
 #endif
 #ifndef ROWS
 #define ROWS 1
 #endif
-// The first and the last column are neighbours: the grid goes round a full circle.
+// 1: the first and the last column are neighbours, as the grid spans a full circle.
 #ifndef WRAPS
 #define WRAPS 0
 #endif
-// Bins are equally spaced by this many waves to a metre; 0: they are not.
+// Spacing of equally spaced bins, in waves per metre; 0: they are not equally spaced.
 #ifndef SPACING
 #define SPACING 0.0f
 #endif
 #ifndef SOURCES
 #define SOURCES 1
 #endif
-// Whether each source is taken out before the next one is looked for: srp_phat/peel.cl.
+// 1: each source is removed before the next one is searched for: srp_phat/peel.cl.
 #ifndef PEELED
 #define PEELED 0
 #endif
@@ -115,7 +117,7 @@
 #ifndef DIMENSIONS
 #define DIMENSIONS 2
 #endif
-// Refinement goes round the array's centre at one distance, by STEP radians; else along x, y and z, by STEP metres.
+// 1: refinement moves around the array's centre at one distance, by STEP radians; 0: along x, y and z, by STEP metres.
 #ifndef ROUND
 #define ROUND 0
 #endif
@@ -126,26 +128,26 @@
 #ifndef POINTS
 #define POINTS 25
 #endif
-// Of a line of angles: 0 against x, 1 against y.
+// Axis of a line of angles: 0 against x, 1 against y.
 #ifndef AXIS
 #define AXIS 0
 #endif
 #ifndef REJECT_COMMON
 #define REJECT_COMMON 0
 #endif
-// Of LANES pixels, whose sums a work-item keeps.
+// Vectors of LANES pixels whose sums a work-item keeps.
 #ifndef VECTORS
 #define VECTORS 2
 #endif
-// Bins of a tile, whose sums a work-item keeps; a multiple of RUN.
+// Bins per tile, whose sums a work-item keeps; a multiple of RUN.
 #ifndef TILE_BINS
 #define TILE_BINS 16
 #endif
-// Channels with those that fill up the last tile of microphones.
+// Channels, padded to whole tiles of microphones.
 #ifndef PADDED_CHANNELS
 #define PADDED_CHANNELS 64
 #endif
-// Of the time domain, srp_phat/lags.cl; 0: there is none.
+// Number of pairs in the time domain, srp_phat/lags.cl; 0: it is not used.
 #ifndef MICROPHONE_PAIRS
 #define MICROPHONE_PAIRS 0
 #endif
@@ -163,11 +165,11 @@
 #ifndef NEAREST
 #define NEAREST 1e-3f
 #endif
-// Pa; beyond it sums of squares overflow, so a value counts as not finite.
+// Pa; above it sums of squares overflow, so a value counts as not finite.
 #ifndef LARGEST
 #define LARGEST 1e12f
 #endif
-// Of nearfield::FrameFlag.
+// Bits of nearfield::FrameFlag.
 #ifndef FLAG_MASKED
 #define FLAG_MASKED 2
 #endif
@@ -179,7 +181,7 @@
 #define GROUPS ((PIXELS + GROUP - 1) / GROUP)
 #define TILES ((BINS + TILE_BINS - 1) / TILE_BINS)
 #define OF_WINDOW (TILES * PADDED_CHANNELS * TILE_BINS)
-// Points of refinement that an item of srp_refine sums, and all of them with those that fill up the last item.
+// Points of refinement summed by an item of srp_refine, the number of such items, and all points with padding.
 #define ITEM_POINTS (LANES * VECTORS)
 #define POINT_VECTORS ((POINTS + ITEM_POINTS - 1) / ITEM_POINTS)
 #define POINT_STRIDE (POINT_VECTORS * ITEM_POINTS)
@@ -188,7 +190,7 @@
 #define BEFORE_REMAINDERS (BEFORE_SOURCES + SOURCES * SOURCE_RESULTS)
 #define RESULTS (BEFORE_REMAINDERS + (PEELED ? (SOURCES - 1) * BINS : 0))
 
-// By groups of 32 channels, eight items each.
+// Processes groups of 32 channels, eight items each.
 __kernel void srp_microphones(__global const float2* restrict spectra, __global const uint* restrict used_by_mask,
                               __global const int* restrict bins, __global uint* restrict used) {
   __local int is_finite[GROUP];
@@ -211,7 +213,7 @@ __kernel void srp_microphones(__global const float2* restrict spectra, __global 
   }
 }
 
-// Without overflow and underflow of squares.
+// Magnitude without overflow and underflow of squares.
 static float magnitude(const float2 value) {
   const float largest = fmax(fabs(value.x), fabs(value.y));
   if (largest == 0.0f) {
@@ -232,13 +234,13 @@ LOCAL_HELPER void sum_of_group(__local float* values, const int item) {
   barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-// Where a bin of a microphone stands among a window's phases.
+// Index of a bin of a microphone among a window's phases.
 static int place_of(const int k, const int channel) {
   return (k / TILE_BINS * PADDED_CHANNELS + channel) * TILE_BINS + k % TILE_BINS;
 }
 
-// Phases of a bin by a group, from pressures of which each item has written those that it reads here: sum_m |P|^2, sum_m
-// (|P|^2 / that sum)^2 and sum_m |Z|^2, for all items.
+// Computes phases of a bin by a group, from pressures of which each item has written those that it reads here: returns
+// sum_m |P|^2, sum_m (|P|^2 / that sum)^2 and sum_m |Z|^2, for all items.
 LOCAL_HELPER float3 weigh_bin(__global const float2* pressures, __global float2* phases, __local float* sums,
                               __local float* largest_of, const int k, const int item) {
   float largest = 0.0f;
@@ -392,7 +394,7 @@ __kernel void srp_floor(__global float2* restrict phases, __global float* restri
   }
 }
 
-// What a sum of powers is divided by; NaN with too few microphones.
+// Divisor of a sum of powers; NaN with too few microphones.
 static float scale_of(__global const float* restrict results) {
   const float microphones = results[0];
 #if PHAT && SNR

@@ -9,7 +9,7 @@ namespace nearfield::reference {
 inline constexpr std::size_t kWordBits = 32;  ///< bits of a word of a wire
 inline constexpr double kClipLevel = 0.95;    ///< share of full scale from which on a window counts as clipped
 
-/// The bin's frequency nearest to the wanted one.
+/// Frequency of the bin nearest to the wanted frequency.
 double snapped_frequency_hz(double frequency_hz, double sample_rate_hz, int window_samples);
 
 /// (2 / sum w) sum_n w[n] x[n][channel] e^{-j 2 pi f n / fs} for each channel; `samples` is [n][channel].

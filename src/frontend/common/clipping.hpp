@@ -9,14 +9,14 @@
 
 namespace nearfield {
 
-/// Fraction of full scale from which on a microphone counts as clipped.
+/// Fraction of full scale at or above which a microphone counts as clipped.
 inline constexpr double kClipLevel = 0.95;
 /// Shortest run of packed words in which clipping is detected by the sum of signs.
 inline constexpr std::size_t kClipRunWords = 8;
 
-/// The sum of signs from which on a run of so many words counts as clipped.
+/// Sum of signs at or above which a run of `run_words` words counts as clipped.
 int clip_sum(std::size_t run_words);
-/// [channel], 0 for dead ones, whose clipping does not count.
+/// [channel]; 0 for dead channels, whose clipping does not count.
 std::vector<std::uint32_t> alive_channels(const FrontEndPlan& plan);
 
 /// Detects full scale in packed bits, without a filter: |ones - zeros| of any 8 consecutive words (256 bits, 171 us) at

@@ -5,7 +5,7 @@
 
 namespace nearfield {
 
-/// Which absolute indexes [begin, end) of an endless stream a ring holds; index i lies in slot i mod capacity.
+/// Absolute indexes [begin, end) of an endless stream that a ring holds; index i lies in slot i mod capacity.
 class RingSpan {
  public:
   explicit RingSpan(std::size_t capacity) : capacity_(capacity) {}

@@ -14,11 +14,11 @@
 namespace nearfield {
 namespace {
 
-/// Lanes of a group of `slide`, by the parts of a batch.
+/// Lanes per work-group of `slide`, by the number of parts of a batch.
 constexpr std::size_t slide_lanes(std::size_t segments) { return segments > 1 ? 32 : 64; }
 /// Vectors of lanes that an item of `slide_vectors` updates: it computes the phasors of a window once for all of them.
 constexpr std::size_t kSlideVectors = 8;
-/// A window's sum stays below this, two bits below what an integer holds.
+/// Bound of a window's sum, two bits below the range of an integer.
 constexpr double kLargestSum = 0x1p29;
 /// A hop must be this many times shorter than the window for the sliding DFT to cost less.
 constexpr std::size_t kWorthHops = 4;
@@ -31,7 +31,7 @@ std::size_t offset_terms(const SlidingPlan& plan) {
   return plan.window == WindowKind::kHann ? 2 : 1;
 }
 
-/// Turns a word times 2^64, of radians a step; negative ones wrap.
+/// Turns per word times 2^64; negative radians wrap.
 std::uint64_t turns_per_word(double radians_per_step, int steps_per_word) {
   const double turns = radians_per_step * steps_per_word / (2.0 * std::numbers::pi);
   const double within = turns - std::floor(turns);

@@ -28,7 +28,7 @@ FrontEndSizes::FrontEndSizes(const FrontEndPlan& plan)
       blocks(plan.batch),
       kept_words(plan.batch),
       terms(terms_of(plan.settings)) {
-  // As on GPUs, which cut no block into pieces.
+  // The grid on GPUs, which do not cut blocks into pieces.
   const BlockGrid grid(static_cast<std::size_t>(plan.settings.window_samples),
                        static_cast<std::size_t>(plan.settings.hop_samples), std::numeric_limits<std::size_t>::max());
   blocks *= static_cast<double>(grid.hop_blocks());

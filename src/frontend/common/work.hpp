@@ -6,28 +6,28 @@
 
 namespace nearfield::work {
 
-/// The sizes that the work models of front ends are made of, of one launch.
+/// Sizes of one launch, from which the work models of front ends are computed.
 struct FrontEndSizes {
   explicit FrontEndSizes(const FrontEndPlan& plan);
 
-  double windows;  ///< that are computed together
+  double windows;  ///< computed together
   double frequencies;
   double microphones;
   double lanes;  ///< bits of a bit-time on the wire
   double window;
   double hop;
-  double blocks;      ///< of the sliding DFT, that enter
-  double kept_words;  ///< words or samples in them
-  double terms;       ///< complex exponentials that are summed
+  double blocks;      ///< blocks that enter the sliding DFT
+  double kept_words;  ///< words or samples in these blocks
+  double terms;       ///< complex exponentials summed
 
   [[nodiscard]] double holograms() const { return windows * frequencies; }
   [[nodiscard]] double spectra_bytes() const { return holograms() * microphones * kComplex; }
   [[nodiscard]] double hop_words() const { return windows * hop; }
-  /// One block's sums, with the figures for clipping.
+  /// Bytes of one block's sums, including those for clipping.
   [[nodiscard]] double block_bytes() const;
 };
 
-/// Bits in the order of the wire to words of each microphone, BitRing.
+/// Converts bits in wire order to words per microphone (BitRing).
 StageWork corner_turn(const FrontEndSizes& s);
 /// Each window adds the blocks that enter and subtracts those that leave; its terms are rotated to the window's start
 /// and weighted. `stage` names it.

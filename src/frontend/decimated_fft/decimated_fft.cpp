@@ -50,8 +50,8 @@ DecimatedFft::DecimatedFft(const ocl::Device& device, const FrontEndPlan& plan)
   build_kernels();
 }
 
-/// Forward, image and constant of each frequency's analysis vector, which is one in decimated samples: their offset is
-/// the bits' own (the decimator's gain at 0 Hz is 1), their tone is not, so the estimate is scaled as a whole.
+/// Forward, image and constant of each frequency's analysis vector for decimated samples. The decimator's gain at 0 Hz
+/// is 1, so the samples' offset is that of the bits; the tone's gain is not, so the estimate is scaled as a whole.
 std::vector<std::complex<float>> DecimatedFft::terms(const FrontEndPlan& plan) const {
   std::vector<std::complex<float>> values;
   for (const double frequency_hz : actual_frequencies_hz_) {

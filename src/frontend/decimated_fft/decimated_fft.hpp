@@ -8,8 +8,8 @@
 namespace nearfield {
 
 /// Front end `decimated_fft`: the FFT of each channel's window of a SampleSource, of which the wanted bins are kept.
-/// Frequencies snap to the nearest bin. With remove_dc, bin 0 and the bin's conjugate join in as the analysis vector of
-/// the frequency has it. Spectra are divided by the decimator's complex response.
+/// Frequencies snap to the nearest bin. With remove_dc, bin 0 and the bin's conjugate are weighted in by the
+/// frequency's analysis vector. Spectra are divided by the decimator's complex response.
 class DecimatedFft final : public FrontEnd {
  public:
   /// The plan must have passed validate(). Throws DeviceError.
@@ -26,7 +26,7 @@ class DecimatedFft final : public FrontEnd {
                        const ocl::Buffer<std::uint32_t>& status) override;
   [[nodiscard]] const std::vector<double>& actual_frequencies_hz() const override { return actual_frequencies_hz_; }
 
-  /// For tests: what the stages before the FFT made.
+  /// For tests: input of the FFT.
   [[nodiscard]] const SampleRing& samples() const { return source_.samples(); }
 
  private:
@@ -39,7 +39,7 @@ class DecimatedFft final : public FrontEnd {
   std::vector<std::uint32_t> bins_;
   std::vector<double> actual_frequencies_hz_;
   SampleSource source_;
-  std::uint32_t frame_ = 0;  ///< of the last enqueue_spectra()
+  std::uint32_t frame_ = 0;  ///< number of the frame of the last enqueue_spectra()
   ocl::RealFft1d fft_;
   ocl::Buffer<float> window_;                   ///< [n]
   ocl::Buffer<float> lines_;                    ///< [channel][n]
@@ -48,9 +48,9 @@ class DecimatedFft final : public FrontEnd {
   ocl::Buffer<std::uint32_t> wanted_;           ///< [frequency]
   ocl::Buffer<std::complex<float>> terms_;      ///< [frequency][3]
   ocl::Kernel window_lines_;
-  ocl::Arguments<3> of_window_;  ///< of window_lines_
+  ocl::Arguments<3> of_window_;  ///< arguments of window_lines_
   ocl::Kernel pick_bins_;
-  ocl::Arguments<2> of_bins_;  ///< of pick_bins_
+  ocl::Arguments<2> of_bins_;  ///< arguments of pick_bins_
 };
 
 std::unique_ptr<FrontEnd> make_decimated_fft(const ocl::Device& device, const FrontEndPlan& plan);

@@ -17,12 +17,12 @@
 namespace nearfield {
 namespace {
 
-/// Below, whole windows of 1024 samples take less time than the sliding DFT on an H100: 15 against 21 us at n = 5, 21
-/// against 20 at 30 (docs/front_ends.md).
+/// Below this number, whole windows of 1024 samples take less time than the sliding DFT on an H100: 15 against 21 us at
+/// n = 5, 21 against 20 at 30 (docs/front_ends.md).
 constexpr std::size_t kFewestSlidingOnGpu = 25;
 constexpr int kMeasuredBatches = 5;
 constexpr int kRunsPerBatch = 8;
-/// Slow windows are measured in shorter batches, so that a plan with many frequencies stays a matter of seconds.
+/// Slow windows are measured in shorter batches, so that a plan with many frequencies takes only seconds.
 constexpr double kBatchLength_s = 0.05;
 /// A candidate whose single run takes this many times as long as the best so far, and at least kChance_s, is not
 /// measured further.
@@ -42,12 +42,12 @@ DotWork work_of(const FrontEndPlan& plan, const SampleSource& source) {
   return work;
 }
 
-/// The variant of a named kernel. The thesis found computed twiddles the faster ones (section 7.3.1).
+/// Variant of a named kernel. The thesis found that computed twiddles are faster (section 7.3.1).
 DotVariant named_variant(DotKernel kernel) {
   return {.kernel = kernel, .computes_twiddles = thesis::is_reduction(kernel)};
 }
 
-/// Times one stage on whatever the ring holds.
+/// Times one stage on the present contents of the ring.
 class Stopwatch {
  public:
   Stopwatch(const ocl::Device& device, const DotWork& work)
@@ -56,7 +56,7 @@ class Stopwatch {
         status_(device.allocate<std::uint32_t>(4, kDotStage)) {
     device.enqueue_fill(status_, std::uint32_t{0}, kDotStage);
   }
-  /// Seconds a run of the best batch.
+  /// Seconds per run of the fastest batch.
   double measure(DotStage& stage, double best_s) {
     (void)batch(stage, 1);  // some drivers compile at the first launch
     double shortest_s = batch(stage, 1);
@@ -119,7 +119,7 @@ void DotProduct::choose(const ocl::Device& device) {
   stage_ = make_dot_stage(device, work_, variant_);
 }
 
-/// The number of the fastest; nothing where all fail.
+/// Index of the fastest candidate; nullopt if all fail.
 std::optional<std::size_t> DotProduct::measure(const ocl::Device& device, const std::vector<DotVariant>& candidates) {
   Stopwatch stopwatch(device, work_);
   double best_s = std::numeric_limits<double>::infinity();
@@ -135,7 +135,7 @@ std::optional<std::size_t> DotProduct::measure(const ocl::Device& device, const 
         best = i;
       }
     } catch (const DeviceError&) {
-      continue;  // it is left out of measurements()
+      continue;  // left out of measurements()
     }
   }
   return best;

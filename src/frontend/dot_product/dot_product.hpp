@@ -8,7 +8,7 @@
 
 namespace nearfield {
 
-/// How long one variant took on the device in use, wall time a window, the best of some runs.
+/// Wall time per window of one variant on the device in use: the shortest of several runs.
 struct DotMeasurement {
   DotVariant variant;
   double seconds_s = 0.0;
@@ -18,12 +18,12 @@ struct DotMeasurement {
 /// frequency. Frequencies are the settings' own. Spectra are divided by the decimator's complex response.
 class DotProduct final : public FrontEnd {
  public:
-  /// As front_end.dot_kernel has it. `auto` is what ocl::choose_once() has of dot_candidates(): where it is measured,
-  /// each of them runs, and one that fails is left out. Where all fail, no choice is stored, and this process takes the
-  /// candidate by rule: where that one cannot be built again, its DeviceError is thrown. The plan must have passed
-  /// validate(). Throws ConfigError, DeviceError.
+  /// Uses the variant of front_end.dot_kernel. `auto` is the choice of ocl::choose_once() from dot_candidates(): where
+  /// it measures, each of them runs, and one that fails is left out. If all fail, no choice is stored and this process
+  /// uses the candidate by rule; if that one cannot be built again, its DeviceError is thrown. The plan must have
+  /// passed validate(). Throws ConfigError, DeviceError.
   DotProduct(const ocl::Device& device, const FrontEndPlan& plan);
-  /// One variant, whatever the settings say.
+  /// Uses one variant, whatever the settings say.
   DotProduct(const ocl::Device& device, const FrontEndPlan& plan, const DotVariant& variant);
 
   [[nodiscard]] std::uint64_t history_words() const override { return source_.history_words(); }
@@ -36,13 +36,14 @@ class DotProduct final : public FrontEnd {
   void enqueue_spectra(std::uint64_t first_sample_index, const ocl::Buffer<std::complex<float>>& spectra,
                        const ocl::Buffer<std::uint32_t>& status) override;
   [[nodiscard]] const std::vector<double>& actual_frequencies_hz() const override { return frequencies_hz_; }
-  /// Such as "dot_product (tiled in 16 parts)": equal where the last bits of spectra can be equal.
+  /// Name such as "dot_product (tiled in 16 parts)"; front ends whose spectra may differ in their last bits have
+  /// different ones.
   [[nodiscard]] std::string description() const override;
 
   [[nodiscard]] const DotVariant& variant() const { return variant_; }
-  /// How `auto` came to the variant; nothing where a kernel was named.
+  /// Origin of the choice for `auto`; nullopt if a kernel was named.
   [[nodiscard]] std::optional<ocl::ChoiceOrigin> origin() const { return origin_; }
-  /// Of every candidate that this front end ran to measure it, in their order.
+  /// Measurements of every candidate that this front end ran, in order of the candidates.
   [[nodiscard]] const std::vector<DotMeasurement>& measurements() const { return measurements_; }
 
  private:

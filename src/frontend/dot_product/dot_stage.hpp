@@ -19,15 +19,15 @@ inline constexpr std::string_view kDotStage = "front_end/dot_product";
 /// One way to make n dot products of a window.
 struct DotVariant {
   DotKernel kernel = DotKernel::kTiled;  ///< not kAuto
-  bool computes_twiddles = false;        ///< plain, mirrored, four_output: computes them where the others fetch them
-  int parts = 1;                         ///< tiled: that the window is split into, each a row of work-groups
+  bool computes_twiddles = false;        ///< plain, mirrored, four_output: computes the twiddles that the others fetch
+  int parts = 1;                         ///< tiled: parts into which the window is split, each a row of work-groups
   bool operator==(const DotVariant&) const = default;
 };
 
-/// Such as "tiled in 16 parts".
+/// Name such as "tiled in 16 parts".
 std::string name_of(const DotVariant& variant);
 
-/// What is to be computed: spectra[f][channel] = sum_t c[f][t] y[t][channel], c[f][t] = scale[f] w[t] d_f(t) / w(t).
+/// The sums to compute: spectra[f][channel] = sum_t c[f][t] y[t][channel], c[f][t] = scale[f] w[t] d_f(t) / w(t).
 struct DotWork {
   const SampleSource* source = nullptr;
   std::size_t channels = 0;
@@ -37,7 +37,7 @@ struct DotWork {
 
   [[nodiscard]] std::size_t frequencies() const { return vectors.size(); }
   [[nodiscard]] std::complex<double> coefficient(std::size_t frequency, std::size_t t) const;
-  /// Macros that the kernels of all stages have.
+  /// Macros common to the kernels of all stages.
   [[nodiscard]] ocl::Defines defines() const;
 };
 
@@ -56,7 +56,7 @@ class DotStage {
 /// on the device.
 std::unique_ptr<DotStage> make_dot_stage(const ocl::Device& device, const DotWork& work, const DotVariant& variant);
 
-/// What the stages of all variants run; a library's own kernels are not among them.
+/// Kernel files run by the stages of all variants, without those of libraries.
 inline constexpr std::string_view kDotKernelFiles[] = {"frontend/dot_product/dot_tiled.cl",
                                                        "frontend/dot_product/thesis/dot_gemm.cl",
                                                        "frontend/dot_product/thesis/dot_reduce.cl"};
@@ -64,8 +64,8 @@ inline constexpr std::string_view kDotKernelFiles[] = {"frontend/dot_product/dot
 /// The variants worth trying for this work on this device, the likeliest first; never empty.
 std::vector<DotVariant> dot_candidates(const ocl::Device& device, const DotWork& work);
 
-/// The number of the one of `candidates` that is taken without a measurement: `tiled`, in the fewest parts that give
-/// each compute unit of the device a work-group, or in the most parts there are.
+/// Index of the candidate used without measurement: `tiled`, in the fewest parts that give each compute unit of the
+/// device a work-group, or in the most parts there are.
 std::size_t candidate_by_rule(const ocl::Device& device, const DotWork& work,
                               const std::vector<DotVariant>& candidates);
 

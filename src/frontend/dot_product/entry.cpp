@@ -24,14 +24,14 @@ StageWork block_sums(const work::FrontEndSizes& s) {
                         s.blocks * s.microphones * s.terms * work::kComplexMultiply};
 }
 
-/// Decimated samples times one complex vector a frequency.
+/// Decimated samples times one complex vector per frequency.
 StageWork dots(std::string_view stage, const work::FrontEndSizes& s) {
   return {.stage = stage,
           .bytes = s.windows * s.window * s.microphones * work::kFloat + s.spectra_bytes(),
           .operations = 4.0 * s.windows * s.window * s.microphones * s.frequencies};
 }
 
-/// The same as a product with a matrix, which is read too.
+/// Dot products as a product with a matrix, which is read too.
 StageWork matrix_dots(const work::FrontEndSizes& s) {
   StageWork product = dots("front_end/dot_product/gemm", s);
   product.bytes += s.frequencies * s.window * work::kComplex;
@@ -54,7 +54,7 @@ void with_kernel(FrontEndSettings& settings) {
   settings.own.edit<DotProductSettings>().kernel = kernel;
 }
 
-/// The thesis's way: every frame sums its whole window.
+/// Method of the thesis: every frame sums its whole window.
 void dot_product_of_whole_windows(FrontEndSettings& settings) {
   with_kernel<DotKernel::kAuto>(settings);
   settings.incremental = Incremental::kNever;

@@ -5,10 +5,10 @@
 
 namespace nearfield {
 
-/// Adds the planes of partial sums up to spectra: kernels/frontend/dot_product/sum_parts.cl.
+/// Sums the planes of partial sums to spectra: kernels/frontend/dot_product/sum_parts.cl.
 class PlaneSums {
  public:
-  /// `program` has the kernel sum_parts.
+  /// `program` must contain the kernel sum_parts.
   PlaneSums(const ocl::Device& device, const DotWork& work, const ocl::Program& program, std::size_t parts);
   /// [part][2 frequency + (0 real, 1 imaginary)][channel].
   [[nodiscard]] const ocl::Buffer<float>& planes() const { return planes_; }

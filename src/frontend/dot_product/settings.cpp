@@ -39,7 +39,7 @@ void describe_dot_product(Section& section, FrontEndSettings& settings) {
               "kernel of dot_product");
 }
 
-/// The sliding DFT has a kernel of its own, which `dot_kernel` does not name.
+/// Reports a named `dot_kernel` together with the sliding DFT, which has a kernel of its own.
 void check_kernel(const FrontEndSettings& settings, const IsSettled& is_settled, std::vector<Contradiction>& found) {
   const DotKernel kernel = settings.own.get<DotProductSettings>().kernel;
   if (is_settled("front_end.incremental") && is_settled("front_end.dot_kernel") &&

@@ -87,12 +87,12 @@ SlidingDot::SlidingDot(const ocl::Device& device, const FrontEndPlan& plan)
   new_blocks_ = block_sums_.arguments("first_slot", "first_block_slot", "first_sample", "hop_block");
 }
 
-/// Of a window.
+/// First block of a window.
 std::uint64_t SlidingDot::first_block_of(std::uint64_t first_sample) const {
   return (first_sample - *origin_) / grid_.hop_words * grid_.hop_blocks();
 }
 
-/// True when the blocks so far, with those that the sample ring still holds, lead to this window.
+/// True if the blocks so far, continued with the samples that the ring still holds, lead to this window.
 bool SlidingDot::is_on_blocks(std::uint64_t first_sample) const {
   if (!origin_ || first_sample < *origin_ || (first_sample - *origin_) % grid_.hop_words != 0) {
     return false;
@@ -106,7 +106,7 @@ void SlidingDot::enqueue_spectra(std::uint64_t first_sample_index, const ocl::Bu
                                  const ocl::Buffer<std::uint32_t>& status) {
   (void)source_.window_slot(first_sample_index);
   if (std::exchange(breaks_, source_.breaks()) != source_.breaks()) {
-    origin_.reset();  // what was summed is of another stretch
+    origin_.reset();  // the sums belong to data before a gap
   }
   if (!is_on_blocks(first_sample_index)) {
     origin_ = first_sample_index;

@@ -12,7 +12,7 @@ namespace nearfield {
 class SlidingDot final : public FrontEnd {
  public:
   SlidingDot(const ocl::Device& device, const FrontEndPlan& plan);
-  /// The same but for scales_pa, which take a decimator: for is_worth_sliding().
+  /// Plan without scales_pa, which need a decimator; for is_worth_sliding().
   [[nodiscard]] static SlidingPlan sliding_plan(const FrontEndPlan& plan);
 
   [[nodiscard]] std::uint64_t history_words() const override { return source_.history_words(); }
@@ -37,9 +37,9 @@ class SlidingDot final : public FrontEnd {
   SlidingDft sums_;
   ocl::Buffer<std::complex<float>> coefficients_;  ///< [sample of a block][term]
   ocl::Kernel block_sums_;
-  ocl::Arguments<4> new_blocks_;         ///< of block_sums_
+  ocl::Arguments<4> new_blocks_;         ///< arguments of block_sums_
   std::optional<std::uint64_t> origin_;  ///< first sample of block 0
-  std::uint64_t breaks_ = 0;             ///< of the source, when the blocks so far were summed
+  std::uint64_t breaks_ = 0;             ///< breaks of the source when the blocks so far were summed
 };
 
 }  // namespace nearfield

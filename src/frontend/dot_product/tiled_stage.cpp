@@ -11,10 +11,10 @@ constexpr std::size_t kLanes = 32;
 constexpr std::size_t kSlices = 8;
 constexpr std::size_t kItemChannels = 2;
 constexpr std::size_t kMaxBlock = 8;
-/// Beyond, partial sums take longer to write and read than the samples.
+/// Above this number, partial sums take longer to write and read than the samples.
 constexpr std::size_t kMaxPartialBlocks = 128;
 
-/// Frequencies that one work-item of dot_tiled takes: the least power of two from 2 on that spans them.
+/// Frequencies per work-item of dot_tiled: the least power of two from 2 on that spans them.
 std::size_t block_of(std::size_t frequencies) {
   std::size_t block = 2;
   while (block < frequencies && block < kMaxBlock) {

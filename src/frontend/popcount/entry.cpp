@@ -11,8 +11,9 @@ namespace nearfield {
 namespace {
 
 constexpr std::string_view kSlide = "front_end/popcount/slide";
-constexpr std::string_view kSlideOfProcessors = "front_end/popcount/slide_vectors";  // its place on processors
-/// Of one word's moments up to this order, kernels/common/moments.cl: population counts, masks, products and additions.
+constexpr std::string_view kSlideOfProcessors = "front_end/popcount/slide_vectors";  // name of this stage on processors
+/// Operations per word for moments up to each order, kernels/common/moments.cl: population counts, masks, products,
+/// additions.
 constexpr double kMomentOperations[] = {3.0, 24.0, 64.0};
 
 struct Sizes : work::FrontEndSizes {
@@ -22,7 +23,7 @@ struct Sizes : work::FrontEndSizes {
     moments = static_cast<double>(order) + 1.0;
     moment_operations = kMomentOperations[order];
   }
-  double moments;  ///< of a word
+  double moments;  ///< moments per word
   double moment_operations;
 };
 
@@ -36,7 +37,7 @@ StageWork block_sums(const Sizes& s) {
                         s.blocks * s.microphones * s.terms * work::kComplexMultiply};
 }
 
-/// Both in one launch: the block that enters is not read again.
+/// Both steps in one launch: the block that enters is not read again.
 StageWork advance(const Sizes& s) {
   const StageWork sums = block_sums(s);
   const StageWork move = work::slide(kSlide, s);

@@ -23,7 +23,7 @@ constexpr std::size_t kGroupChannels = 64;
 constexpr std::size_t kLaneChannels = 32;
 constexpr std::size_t kSliceLanes = 8;
 constexpr std::size_t kMaxFrequencyTile = 12;
-/// Largest number of slices into which a frame's window is cut; more only increase what sum_slices reads.
+/// Largest number of slices into which a frame's window is cut; more slices only increase the reads of sum_slices.
 constexpr std::size_t kMaxSlices = 16;
 constexpr std::size_t kTile = 32;
 constexpr std::size_t kTileStep = kTile / kClipBlockWords;
@@ -50,12 +50,12 @@ WordExpansion expansion_of(const FrontEndPlan& plan, double frequency_hz) {
           .order = settings.own.get<PopcountSettings>().order};
 }
 
-/// How a frame's sums are spread over work-items.
+/// Distribution of a frame's sums over work-items.
 struct DotShape {
   std::size_t frequencies;
   std::size_t frequency_tile;
   std::size_t tiles;
-  std::size_t blocks;  ///< of 8 words, that an item takes
+  std::size_t blocks;  ///< blocks of 8 words per item
   std::size_t slices;
 };
 
@@ -127,7 +127,7 @@ ocl::Program build(const ocl::Device& device, const FrontEndPlan& plan) {
 bool is_sliding(const ocl::Device& device, const FrontEndPlan& plan) {
   if (plan.settings.incremental == Incremental::kAuto) {
     return plan.settings.own.get<PopcountSettings>().transform == WordTransform::kDot &&
-           // On CPUs at any hop: there the kernels that sum blocks process several microphones in one vector.
+           // CPUs slide at any hop: their kernels that sum blocks process several microphones in one vector.
            is_worth_sliding(SlidingPopcount::sliding_plan(plan), device.info(), !device.info().is_gpu);
   }
   return plan.settings.incremental == Incremental::kAlways;

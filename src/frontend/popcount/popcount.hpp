@@ -7,7 +7,7 @@
 
 namespace nearfield {
 
-/// Words of a block in which clipping is detected by the sum of signs; blocks are counted from the window's first word,
+/// Words per block in which clipping is detected by the sum of signs; blocks are counted from the window's first word,
 /// and only whole ones.
 inline constexpr int kClipBlockWords = 8;
 
@@ -31,7 +31,7 @@ class Popcount final : public FrontEnd {
   [[nodiscard]] std::string description() const override;
 
  private:
-  /// Sums of the moments with one coefficient for each word.
+  /// Weighted sums of the moments, one coefficient per word.
   struct DotPath {
     DotPath(const ocl::Device& device, const FrontEndPlan& plan, const ocl::Program& program, const BitRing& bits,
             const ocl::Buffer<std::uint32_t>& is_alive);
@@ -40,9 +40,9 @@ class Popcount final : public FrontEnd {
     std::size_t slices = 0;
     std::size_t tiles = 0;
     ocl::Kernel word_sums;
-    ocl::Arguments<2> per_window;  ///< of word_sums
+    ocl::Arguments<2> per_window;  ///< arguments of word_sums
     ocl::Kernel sum_slices;
-    ocl::Arguments<1> to_spectra;  ///< of sum_slices
+    ocl::Arguments<1> to_spectra;  ///< arguments of sum_slices
   };
   /// FFT of each moment's sequence.
   struct FftPath {
@@ -54,9 +54,9 @@ class Popcount final : public FrontEnd {
     ocl::Buffer<std::uint32_t> wanted;      ///< [frequency]
     ocl::Buffer<float> weights;             ///< [frequency][q][b][4]
     ocl::Kernel moment_lines;
-    ocl::Arguments<2> per_window;  ///< of moment_lines
+    ocl::Arguments<2> per_window;  ///< arguments of moment_lines
     ocl::Kernel combine;
-    ocl::Arguments<1> to_spectra;  ///< of combine
+    ocl::Arguments<1> to_spectra;  ///< arguments of combine
   };
 
   void enqueue_dot(std::uint32_t first_slot, const ocl::Buffer<std::complex<float>>& spectra,
@@ -70,7 +70,7 @@ class Popcount final : public FrontEnd {
   std::vector<double> actual_frequencies_hz_;
   BitRing bits_;
   ocl::Buffer<std::uint32_t> is_alive_;  ///< [channel]
-  std::unique_ptr<DotPath> dot_;         ///< one of the two
+  std::unique_ptr<DotPath> dot_;         ///< exactly one of dot_ and fft_ is set
   std::unique_ptr<FftPath> fft_;
 };
 

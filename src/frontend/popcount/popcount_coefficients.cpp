@@ -124,7 +124,7 @@ std::vector<std::array<BinWeight, kUsedBins>> bin_weights(const WordExpansion& e
   std::vector<std::array<BinWeight, kUsedBins>> weights(static_cast<std::size_t>(expansion.order + 1));
   // sum_t s(t) e^{-j (index) t} of an exponential of the analysis, weighted, as a bin of the moments' transforms.
   const auto add = [&](int index, const Complex& weight) {
-    const bool beyond = std::abs(index) > last;  // of an odd number of words: bin N - index is the conjugate
+    const bool beyond = std::abs(index) > last;  // odd number of words: bin N - index is the conjugate
     const int bin_used = beyond ? expansion.words - std::abs(index) : std::abs(index);
     const auto at = static_cast<std::size_t>(std::find(used.begin(), used.end(), bin_used) - used.begin());
     for (int q = 0; q <= expansion.order; ++q) {

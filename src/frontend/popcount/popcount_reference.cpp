@@ -58,7 +58,7 @@ std::vector<Complex> fitted(const std::vector<Complex>& d, std::size_t powers) {
   return coefficients;
 }
 
-/// Divides by half of what e^{jwt} gives.
+/// Divides by half the response to e^{jwt}.
 void normalise(std::vector<Complex>& coefficients, std::size_t powers, double radians_per_bit) {
   Complex response = 0.0;
   for (std::size_t k = 0; k < coefficients.size(); ++k) {
@@ -145,7 +145,7 @@ void PopcountFrontEnd::push_samples(std::uint64_t /*first_sample*/, std::span<co
   throw Error(ExitCode::kInternal, fmt::format("reference front end: {} values do not fit the plan", values.size()));
 }
 
-/// Appends room for new words to signs_, and removes those that are too old or lie before a gap.
+/// Appends room for new words to signs_, and removes words that are too old or lie before a gap.
 void PopcountFrontEnd::make_room(std::uint64_t first_word, std::size_t words) {
   const auto keep = 2 * static_cast<std::uint64_t>(plan_.settings.window_samples);
   if (begin_ == end_ || first_word != end_) {

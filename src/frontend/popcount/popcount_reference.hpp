@@ -13,8 +13,8 @@ namespace nearfield::reference {
 std::vector<std::complex<double>> analysis_of_bits(WindowKind window, std::size_t bits, double radians_per_bit,
                                                    bool remove_dc);
 
-/// Front end `popcount`: every word's signs as moments of powers of the place, every word's piece of the analysis
-/// vector fitted by a polynomial through its normal equations. Both transforms are this one sum.
+/// Front end `popcount`: every word's signs as moments of powers of the position, every word's piece of the analysis
+/// vector fitted by a polynomial through its normal equations. Both transforms equal this one sum.
 class PopcountFrontEnd : public FrontEnd {
  public:
   /// Throws ConfigError.
@@ -38,8 +38,8 @@ class PopcountFrontEnd : public FrontEnd {
   std::size_t powers_;
   std::vector<double> actual_frequencies_hz_;
   std::vector<std::vector<std::complex<double>>> coefficients_;  ///< [frequency][word * powers + power], full scale 1
-  std::vector<std::int8_t> signs_;                               ///< [bit][channel], the newest ones
-  std::uint64_t begin_ = 0;                                      ///< word of the first of signs_
+  std::vector<std::int8_t> signs_;                               ///< [bit][channel], newest bits only
+  std::uint64_t begin_ = 0;                                      ///< word of the first entry of signs_
   std::uint64_t end_ = 0;
   bool clipped_ = false;
 };

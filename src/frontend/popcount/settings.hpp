@@ -5,7 +5,7 @@
 
 namespace nearfield {
 
-/// From words to spectra.
+/// Transform from words to spectra.
 enum class WordTransform { kDot, kFft };
 
 std::string_view name_of(WordTransform transform);

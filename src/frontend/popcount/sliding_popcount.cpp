@@ -18,19 +18,19 @@ constexpr std::size_t kTileWords = 32;
 constexpr std::size_t kMostTileFrequencies = 10;
 /// Groups of 512 items that a compute unit runs at a time.
 constexpr std::size_t kGroupsAUnit = 4;
-/// With more, half of an H100's compute units are idle; and PoCL 3.1 computes groups of 32 x 32 wrongly where the last
-/// tile of a long block has fewer than 32 words.
+/// With more rows, half of an H100's compute units are idle; and PoCL 3.1 computes groups of 32 x 32 wrongly where the
+/// last tile of a long block has fewer than 32 words.
 constexpr std::size_t kMostRows = 16;
 constexpr std::size_t kMostVectorColumns = 8;
-constexpr std::size_t kMostSegments = 16;  // of an H100, 64 windows of one word: 27 us with 8, 24 with 16, 31 with 32
+constexpr std::size_t kMostSegments = 16;  // on an H100, 64 windows of one word: 27 us with 8, 24 with 16, 31 with 32
 
-/// Wire words that an item processes as one vector, on CPUs: eight, of fewer words as many as hold them all; 0: one
-/// microphone an item.
+/// Wire words that an item processes as one vector. On CPUs eight or, if there are fewer words, a vector that holds
+/// them all; 0 on GPUs: one microphone per item.
 std::size_t vector_columns(const ocl::Device& device, std::size_t wire_words) {
   return device.info().is_gpu ? 0 : std::min(std::bit_ceil(wire_words), kMostVectorColumns);
 }
 
-/// From lanes in the order of wire bits to lanes [bit][wire word].
+/// Reorders lanes from the order of wire bits to [bit][wire word].
 template <class T>
 std::vector<T> by_bits(const std::vector<T>& by_words) {
   const std::size_t words = by_words.size() / kBitsPerWord;
@@ -43,14 +43,14 @@ std::vector<T> by_bits(const std::vector<T>& by_words) {
   return values;
 }
 
-/// Of GPUs: a part of two windows or more has as many items as it leaves idle while it waits for memory. A
-/// work-group of `slide` has kBitsPerWord items of each part.
+/// Cuts a batch on GPUs into parts of two windows or more, so that some items compute while others wait for memory. A
+/// work-group of `slide` has kBitsPerWord items per part.
 SlidingPlan plan_for(const ocl::Device& device, SlidingPlan plan, std::size_t columns) {
   if (columns > 0) {
     plan.most_block_words = kTileWords;
     plan.vector_lanes = columns;
     const std::size_t lanes = ocl::round_up(plan.channel_of_lane.size(), kBitsPerWord * columns);
-    plan.channel_of_lane.resize(lanes, -1);  // those that fill the last vector
+    plan.channel_of_lane.resize(lanes, -1);  // spare lanes fill the last vector
     plan.is_alive.resize(lanes, 0);
     plan.channel_of_lane = by_bits(plan.channel_of_lane);
     plan.is_alive = by_bits(plan.is_alive);
@@ -61,7 +61,7 @@ SlidingPlan plan_for(const ocl::Device& device, SlidingPlan plan, std::size_t co
   return plan;
 }
 
-/// Groups that share a block's frequencies: as many as the device can run at a time with those of other words and
+/// Work-groups that share a block's frequencies: as many as the device can run at a time with those of other words and
 /// blocks. Each of them computes the moments of the same words, so that more would only cost time.
 std::size_t frequency_tiles(const ocl::Device& device, const SlidingPlan& plan, std::size_t wire_words) {
   const std::size_t frequencies = plan.vectors.size();
@@ -75,7 +75,7 @@ double radians_per_bit(const FrontEndPlan& plan, double frequency_hz) {
   return 2.0 * std::numbers::pi * frequency_hz / (plan.sample_rate_hz * kBitsPerWord);
 }
 
-/// Of a term and a block's word, [term][word][q], times the integer scale.
+/// [term][word of a block][q], times the integer scale.
 std::vector<std::complex<float>> block_coefficients(const SlidingPlan& plan, int order) {
   std::vector<std::complex<float>> values;
   for (const double radians : plan.term_radians()) {
@@ -191,7 +191,7 @@ void SlidingPopcount::enqueue_bits(std::uint64_t first_word, std::span<const std
   while (!wire.empty()) {
     const auto place = static_cast<std::size_t>((end_word_ - origin_word_) % grid_.hop_words);
     const std::size_t words = wire.size() / word_size;
-    if (place >= grid_.kept_words) {  // no window has these
+    if (place >= grid_.kept_words) {  // these words belong to no window
       const std::size_t skipped = std::min(words, grid_.hop_words - place);
       end_word_ += skipped;
       wire = wire.subspan(skipped * word_size);
@@ -201,19 +201,19 @@ void SlidingPopcount::enqueue_bits(std::uint64_t first_word, std::span<const std
         grid_.kept_words < grid_.hop_words ? grid_.kept_words - place : ring_words_ - grid_.kept_words;
     const std::size_t part = std::min(words, most);
     if (waiting_words() + part > ring_words_) {
-      enqueue_blocks();  // makes room in the ring of wire words
+      enqueue_blocks();  // frees space in the ring of wire words
     }
     enqueue_upload(wire.first(part * word_size));
     wire = wire.subspan(part * word_size);
   }
 }
 
-/// In the ring, of a word counted from the stream's first that a window has.
+/// Number of words before this one that belong to windows: its position in the ring, modulo the capacity.
 std::uint64_t SlidingPopcount::kept_words(std::uint64_t word) const {
   return word / grid_.hop_words * grid_.kept_words + std::min<std::uint64_t>(word % grid_.hop_words, grid_.kept_words);
 }
 
-/// Into the ring of wire words, in two pieces where it wraps.
+/// Uploads into the ring of wire words, in two pieces where it wraps.
 void SlidingPopcount::enqueue_upload(std::span<const std::uint32_t> wire) {
   const std::size_t word_size = kBitsPerWord * wire_words_;
   const auto slot = static_cast<std::size_t>(kept_words(end_word_ - origin_word_) % ring_words_);
@@ -263,7 +263,8 @@ void SlidingPopcount::enqueue_blocks() {
   sums_.append(first, blocks);
 }
 
-/// On GPUs one block that enters and one that leaves; on CPUs any number, and whole windows.
+/// True if one launch sums the new blocks and moves the window: on GPUs with one block that enters and one that leaves;
+/// on CPUs with any number, and whole windows.
 bool SlidingPopcount::moves_in_one_launch(const WindowMove& move) const {
   const bool is_next = move.newest_block == sums_.span().end() && move.moves <= waiting_blocks();
   return is_next && (vector_columns_ > 0 ? move.moves > 0 : !move.from_zero && move.moves == 1);

@@ -25,12 +25,12 @@ class SlidingPopcount final : public FrontEnd {
 
  private:
   void enqueue_upload(std::span<const std::uint32_t> wire);
-  /// Whole blocks that were uploaded and are not summed yet.
+  /// Whole blocks that are uploaded but not yet summed.
   [[nodiscard]] std::uint64_t waiting_blocks() const;
-  /// Words that were uploaded and belong to no block that is summed.
+  /// Uploaded words that do not belong to a summed block.
   [[nodiscard]] std::uint64_t waiting_words() const;
   [[nodiscard]] std::uint64_t kept_words(std::uint64_t word) const;
-  /// Place of a block's first word in the ring of wire words.
+  /// Position of a block's first word in the ring of wire words.
   [[nodiscard]] std::uint32_t wire_word_of(std::uint64_t block) const;
   [[nodiscard]] bool moves_in_one_launch(const WindowMove& move) const;
   [[nodiscard]] ocl::Launch launch(std::size_t blocks) const;
@@ -42,21 +42,21 @@ class SlidingPopcount final : public FrontEnd {
   int order_;
   std::vector<double> frequencies_hz_;
   std::size_t wire_words_;
-  std::size_t vector_columns_;  ///< wire words that an item processes as one vector; 0: one microphone an item
+  std::size_t vector_columns_;  ///< wire words that an item processes as one vector; 0: one microphone per item
   BlockGrid grid_;
-  std::size_t ring_words_;  ///< of the ring of wire words, whole hops of those that windows have
-  std::size_t rows_;        ///< of a work-group, where an item takes one microphone
+  std::size_t ring_words_;  ///< capacity of the ring of wire words: whole hops of the words that belong to windows
+  std::size_t rows_;        ///< rows per work-group if an item processes one microphone
   std::size_t frequency_tiles_;
   ocl::Arena arena_;
   SlidingDft sums_;
   ocl::Buffer<std::uint32_t> wire_;                ///< [bit-time][wire word], a ring of ring_words_ words
   ocl::Buffer<std::complex<float>> coefficients_;  ///< [term][word of a block][q]
   ocl::Kernel block_sums_;
-  ocl::Arguments<5> new_blocks_;  ///< of block_sums_
+  ocl::Arguments<5> new_blocks_;  ///< arguments of block_sums_
   ocl::Kernel advance_;
   ocl::Arguments<5> advance_buffers_;
   ocl::Arguments<4> advance_move_;
-  ocl::Arguments<2> advance_moves_;  ///< where an item takes several wire words
+  ocl::Arguments<2> advance_moves_;  ///< used if an item processes several wire words
   std::uint64_t origin_word_ = 0;    ///< first word since the last restart of the stream
   std::uint64_t end_word_ = 0;       ///< one beyond the last word fed
   bool has_started_ = false;

@@ -12,25 +12,25 @@
 
 namespace nearfield {
 
-/// The decimated samples of a device: bits through a BitRing and a Decimator, or samples as they come, into a
-/// SampleRing that holds two windows and more. Front ends and processors that cut windows from it may share it: sample
-/// m is the same whoever looks at it, as long as history_words() words before it have been fed.
+/// Decimated samples on a device: bits through a BitRing and a Decimator, or samples unchanged, into a SampleRing that
+/// holds at least two windows. Front ends and processors that cut windows from it may share it: sample m is the same
+/// for every reader, as long as history_words() words before it have been fed.
 class DecimatedSamples {
  public:
-  /// Of the plan's array and input; `longest_window` in samples. The plan must have passed validate(). Throws
+  /// Uses the plan's array and input; `longest_window` in samples. The plan must have passed validate(). Throws
   /// DeviceError.
   DecimatedSamples(const ocl::Device& device, const FrontEndPlan& plan, std::size_t longest_window);
   DecimatedSamples(const DecimatedSamples&) = delete;
   DecimatedSamples& operator=(const DecimatedSamples&) = delete;
   ~DecimatedSamples() = default;
 
-  /// The three of FrontEnd, with its contracts.
+  /// Like the functions of FrontEnd, with its contracts.
   [[nodiscard]] std::uint64_t history_words() const;
   void enqueue_bits(std::uint64_t first_word, std::span<const std::uint32_t> wire);
   void enqueue_samples(std::uint64_t first_sample, std::span<const float> values);
 
   [[nodiscard]] const SampleRing& ring() const { return ring_; }
-  /// How often something was fed that did not follow on what was fed before.
+  /// Number of calls whose data did not continue the data fed before.
   [[nodiscard]] std::uint64_t breaks() const { return breaks_; }
   /// The slot of a window's first sample. Throws Error, which begins with `stage`, when the ring does not hold the
   /// whole window.
@@ -41,7 +41,7 @@ class DecimatedSamples {
   [[nodiscard]] std::complex<double> scale_pa(double frequency_hz) const;
 
  private:
-  /// What turns bits into samples.
+  /// Converts bits to samples.
   struct BitPath {
     BitPath(const ocl::Device& device, const FrontEndPlan& plan, SampleRing& samples, std::size_t max_words);
     BitRing bits;
@@ -54,7 +54,7 @@ class DecimatedSamples {
   double sample_rate_hz_;
   double sensitivity_dbfs_;
   SampleRing ring_;
-  std::unique_ptr<BitPath> bit_path_;  ///< none when fed with samples
+  std::unique_ptr<BitPath> bit_path_;  ///< null when fed with samples
   std::uint64_t breaks_ = 0;
 };
 

@@ -56,8 +56,7 @@ void DecimatedSamples::push_samples(std::uint64_t first_sample, std::span<const 
             samples_.begin() + static_cast<std::ptrdiff_t>((first_sample - begin_) * channels_));
 }
 
-/// Makes samples_ end with `count` new ones, forgetting what is too old or does
-/// not join on.
+/// Appends room for `count` new samples to samples_, and removes samples that are too old or lie before a gap.
 void DecimatedSamples::make_room(std::uint64_t first_sample, std::size_t count) {
   if (begin_ == end_ || first_sample != end_) {
     samples_.clear();

@@ -9,17 +9,18 @@
 
 namespace nearfield::reference {
 
-/// The newest decimated samples in double precision: bits through Decimator, or samples as they come.
+/// The newest decimated samples in double precision: bits through Decimator, or samples unchanged.
 class DecimatedSamples {
  public:
-  /// Of the plan's array and input. Keeps two windows and more.
+  /// Uses the plan's array and input. Keeps at least two windows.
   DecimatedSamples(const FrontEndPlan& plan, std::size_t longest_window);
 
   /// Wire words [bit-time][word].
   void push_bits(std::uint64_t first_word, std::span<const std::uint32_t> wire);
   /// Samples [sample][channel] in pascal.
   void push_samples(std::uint64_t first_sample, std::span<const float> values);
-  /// [sample][channel], full scale 1 of bits, else pascal; until the next push. Throws Error where they are not there.
+  /// [sample][channel], full scale 1 for bits, else pascal; valid until the next push. Throws Error if samples are
+  /// missing.
   [[nodiscard]] std::span<const double> window(std::uint64_t first_sample, std::size_t samples) const;
 
  private:
@@ -29,9 +30,9 @@ class DecimatedSamples {
   std::size_t channels_;
   std::size_t keep_samples_;
   std::size_t wire_words_ = 0;
-  std::vector<Decimator> decimators_;  ///< [channel], none when fed with samples
-  std::vector<double> samples_;        ///< [sample][channel], the newest ones
-  std::uint64_t begin_ = 0;            ///< index of the first of samples_
+  std::vector<Decimator> decimators_;  ///< [channel], empty when fed with samples
+  std::vector<double> samples_;        ///< [sample][channel], newest samples only
+  std::uint64_t begin_ = 0;            ///< index of the first entry of samples_
   std::uint64_t end_ = 0;
 };
 

@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kDecimatorStage = "front_end/decimator";
 constexpr std::size_t kDecimatorGroupChannels = 64;
 constexpr std::size_t kGroupWords = 4;
-/// Samples that one work-item of the FIR makes.
+/// Samples per work-item of the FIR.
 constexpr std::size_t kFirOutputs = 4;
 constexpr int kCicPerWord = kFirFactor;
 constexpr double kCicFullScale = 32768.0;
@@ -84,7 +84,7 @@ void Decimator::enqueue(std::uint64_t first_word, std::size_t words, bool contin
                 .local_1 = 1});
 }
 
-/// The slot of the CIC output `offset` away from the first one of a word.
+/// Slot of the CIC output at `offset` from the first one of a word.
 std::uint32_t Decimator::cic_slot_of(std::uint64_t first_word, int offset) const {
   const std::uint64_t slot = first_word * kCicPerWord % cic_slots_ + cic_slots_;
   return static_cast<std::uint32_t>((slot - static_cast<std::uint64_t>(-offset)) % cic_slots_);

@@ -9,15 +9,15 @@
 namespace nearfield {
 
 /// Filters the bits of a BitRing continuously down to 1/32 of their rate into a SampleRing. Sample m depends on packed
-/// words m - kDecimatorHistoryWords .. m. The CIC's integers pass through a ring of their own, so that each is made
+/// words m - kDecimatorHistoryWords .. m. The CIC's integers pass through a ring of their own, so that each is computed
 /// once however the windows overlap.
 class Decimator {
  public:
-  /// One enqueue takes up to `max_words`. The rings must outlive the decimator.
+  /// One enqueue accepts up to `max_words`. The rings must outlive the decimator.
   Decimator(const ocl::Device& device, const BitRing& bits, SampleRing& samples, std::size_t max_words);
 
-  /// Turns packed words [first_word, first_word + words) of the bit ring into samples of the same indexes. `continues`
-  /// tells that they follow on the last call's words; otherwise silence precedes them.
+  /// Converts packed words [first_word, first_word + words) of the bit ring to samples of the same indexes.
+  /// `continues`: true if they continue the last call's words; otherwise silence precedes them.
   void enqueue(std::uint64_t first_word, std::size_t words, bool continues);
 
   [[nodiscard]] const DecimatorDesign& design() const { return design_; }

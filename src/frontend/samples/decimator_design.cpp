@@ -8,8 +8,8 @@ namespace nearfield {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
-/// Stop-band attenuation that the Kaiser window is shaped for. With 80 taps the transition then spans 15.4 to 31.5 kHz
-/// at 1.5 MHz: what would fold onto 0 to 15 kHz starts at 31.9 kHz.
+/// Stop-band attenuation of the Kaiser window. With 80 taps the transition then spans 15.4 to 31.5 kHz at 1.5 MHz:
+/// frequencies that alias to 0 to 15 kHz start at 31.9 kHz.
 constexpr double kAttenuationDb = 105.0;
 constexpr int kQuadratureIntervals = 2048;
 

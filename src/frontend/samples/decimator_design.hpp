@@ -24,7 +24,8 @@ struct DecimatorDesign {
   /// Kaiser window (Kaiser 1974; Oppenheim and Schafer, Discrete-Time Signal Processing, section 7.5).
   std::vector<float> fir_taps;
 
-  /// Of the whole chain, referred to the newest bit of a sample: x[n] = e^{jwn} gives y[m] = H e^{jw(32m + 31)}.
+  /// Response of the whole chain, referred to the newest bit of a sample: x[n] = e^{jwn} gives y[m] = H e^{jw(32m +
+  /// 31)}.
   [[nodiscard]] std::complex<double> response(double frequency_hz, double bit_rate_hz) const;
 };
 

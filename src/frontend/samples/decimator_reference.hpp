@@ -8,11 +8,11 @@
 
 namespace nearfield::reference {
 
-/// A CIC of order 5 by 8 for one microphone, as its definition has it: five integrators at the bit rate, decimation,
-/// five combs (Hogenauer 1981, figure 1). The integrators overflow modulo 2^64, which the combs undo exactly.
+/// A CIC of order 5 by 8 for one microphone, by its definition: five integrators at the bit rate, decimation, five
+/// combs (Hogenauer 1981, figure 1). The integrators overflow modulo 2^64, which the combs undo exactly.
 class Cic {
  public:
-  /// Takes one value; gives an output, full scale 32768, with every eighth.
+  /// Accepts one value; returns an output, full scale 32768, with every eighth.
   std::optional<std::int64_t> push(int value);
 
  private:
@@ -32,9 +32,9 @@ class Decimator {
  public:
   /// Starts after endless zeros.
   explicit Decimator(std::vector<double> taps) : taps_(std::move(taps)) {}
-  /// Puts the silence pattern behind it, as if it had always been there.
+  /// Sets the state that an endless silence pattern leaves.
   void start_from_silence();
-  /// Takes +1 or -1; gives a sample, full scale 1, with every 32nd.
+  /// Accepts +1 or -1; returns a sample, full scale 1, with every 32nd.
   std::optional<double> push(int value);
 
  private:

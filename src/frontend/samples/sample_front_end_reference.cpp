@@ -10,8 +10,8 @@
 namespace nearfield::reference {
 namespace {
 
-/// What turns a spectrum of decimated full-scale samples into pascal, with the phase at the window's first bit: that
-/// bit is 31 bit-times older than the newest bit of the window's first sample.
+/// Factor from a spectrum of decimated full-scale samples to pascal, with the phase at the window's first bit: that bit
+/// is 31 bit-times older than the newest bit of the window's first sample.
 std::complex<double> bits_scale_pa(const FrontEndPlan& plan, const std::vector<double>& impulse, double frequency_hz) {
   const double bit_rate_hz = plan.sample_rate_hz * kBitsPerWord;
   const double turns = frequency_hz / bit_rate_hz * (kBitsPerWord - 1);

@@ -26,7 +26,7 @@ class SampleFrontEnd : public FrontEnd {
   [[nodiscard]] std::vector<std::complex<double>> spectra(std::uint64_t first_sample_index) override;
   [[nodiscard]] bool clipped() const override { return clipped_; }
   [[nodiscard]] const std::vector<double>& actual_frequencies_hz() const override { return actual_frequencies_hz_; }
-  /// For tests: sample [channel] of those kept.
+  /// For tests: one of the kept samples.
   [[nodiscard]] double sample(std::uint64_t index, std::size_t channel) const;
 
  private:

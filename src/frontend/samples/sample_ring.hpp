@@ -14,9 +14,9 @@ class SampleRing {
   SampleRing(const ocl::Device& device, int channels, std::size_t capacity_samples);
 
   /// Uploads samples [sample][channel] from `first_sample` on, at most the capacity. Does not wait: `samples` must stay
-  /// as they are until Device::wait(). An append that does not follow on the last one restarts the ring.
+  /// unchanged until Device::wait(). An append that does not continue the last one restarts the ring.
   void enqueue_append(std::uint64_t first_sample, std::span<const float> samples);
-  /// Takes note of samples that a kernel writes.
+  /// Counts samples that a kernel writes.
   void append(std::uint64_t first_sample, std::size_t count) { span_.append(first_sample, count); }
 
   [[nodiscard]] int channels() const { return channels_; }

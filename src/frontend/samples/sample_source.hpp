@@ -10,8 +10,8 @@
 
 namespace nearfield {
 
-/// Where a front end cuts its windows from: DecimatedSamples of its own, which
-/// it feeds, or those of the plan, which others feed.
+/// Source from which a front end cuts its windows: DecimatedSamples of its own, which it feeds, or those of the plan,
+/// which others feed.
 class SampleSource {
  public:
   /// The plan must have passed validate(); `stage` names the owner in errors.
@@ -21,8 +21,7 @@ class SampleSource {
   SampleSource& operator=(const SampleSource&) = delete;
   ~SampleSource() = default;
 
-  /// The three of FrontEnd, with its contracts. Not for samples that others
-  /// feed.
+  /// Like the functions of FrontEnd, with its contracts. Not for samples that others feed.
   [[nodiscard]] std::uint64_t history_words() const { return decimated_->history_words(); }
   void enqueue_bits(std::uint64_t first_word, std::span<const std::uint32_t> wire) {
     decimated_->enqueue_bits(first_word, wire);
@@ -32,18 +31,16 @@ class SampleSource {
   }
 
   [[nodiscard]] const SampleRing& samples() const { return decimated_->ring(); }
-  /// As DecimatedSamples counts them.
+  /// DecimatedSamples::breaks().
   [[nodiscard]] std::uint64_t breaks() const { return decimated_->breaks(); }
-  /// The slot of a window's first sample. Throws Error when the ring does not
-  /// hold the whole window.
+  /// Slot of a window's first sample. Throws Error if the ring does not hold the whole window.
   [[nodiscard]] std::uint32_t window_slot(std::uint64_t first_sample_index) const {
     return decimated_->window_slot(first_sample_index, window_samples_, stage_);
   }
-  /// Throws Error unless `spectra` holds this many frequencies, and `status`
-  /// its words.
+  /// Throws Error unless `spectra` has room for this many frequencies, and `status` for its words.
   void check_outputs(std::size_t frequencies, const ocl::Buffer<std::complex<float>>& spectra,
                      const ocl::Buffer<std::uint32_t>& status) const;
-  /// As DecimatedSamples has it.
+  /// DecimatedSamples::scale_pa().
   [[nodiscard]] std::complex<double> scale_pa(double frequency_hz) const { return decimated_->scale_pa(frequency_hz); }
 
   /// [channel], 0 where clipping does not count.

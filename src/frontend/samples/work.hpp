@@ -3,7 +3,7 @@
 
 namespace nearfield::work {
 
-/// The ring of bits and the decimator of SampleSource.
+/// Work of the ring of bits and the decimator of SampleSource.
 WorkModel decimator(const FrontEndSizes& s);
 
 }  // namespace nearfield::work

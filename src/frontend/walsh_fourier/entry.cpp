@@ -12,7 +12,8 @@ namespace nearfield {
 namespace {
 
 constexpr int kThesisCoefficients = 40;
-/// All that six and sixteen in-word patterns hold in a window of 1024 words; fewer of them cost the same.
+/// All Walsh functions with six and with sixteen in-word patterns in a window of 1024 words; fewer of them cost the
+/// same.
 constexpr int kSixPatterns = 6144;
 constexpr int kSixteenPatterns = 16384;
 
@@ -31,7 +32,7 @@ std::string obstacle_of_walsh_fourier(const FrontEndPlan& plan) {
                    window, std::bit_ceil(window));
 }
 
-/// What its own kernels need at least is not known.
+/// Only the corner turn: the least work of its own kernels is not known.
 WorkModel work_of_walsh_fourier(const FrontEndPlan& plan) { return {work::corner_turn(work::FrontEndSizes(plan))}; }
 
 using enum WalshVariant;

@@ -22,7 +22,7 @@ std::vector<double> bin_frequencies(const FrontEndPlan& plan) {
   return frequencies_hz;
 }
 
-/// The terms that give the phasor in pascal.
+/// Terms that give the phasor in pascal.
 WalshSum plan_sum(const FrontEndPlan& plan, const std::vector<double>& frequencies_hz) {
   const auto bits = static_cast<std::size_t>(plan.settings.window_samples) * kBitsPerWord;
   WalshSum sum{.channels = static_cast<std::size_t>(plan.geometry.channels()), .bits = bits, .terms = {}};

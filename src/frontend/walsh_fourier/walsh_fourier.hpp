@@ -25,7 +25,7 @@ class WalshFourier final : public FrontEnd {
 
  private:
   std::size_t channels_;
-  std::size_t words_;  ///< of a window
+  std::size_t words_;  ///< words of a window
   std::vector<double> actual_frequencies_hz_;
   BitRing bits_;
   ClippingCheck clipping_;

@@ -143,7 +143,7 @@ std::vector<std::complex<double>> WalshFourierFrontEnd::analysis(double radians_
 std::vector<std::vector<std::complex<double>>> WalshFourierFrontEnd::transform(
     const std::vector<std::vector<Complex>>& signals) const {
   std::vector<std::vector<Complex>> result(signals.size(), std::vector<Complex>(length_));
-  std::map<Signs, std::vector<std::vector<Complex>>> word_sums;  // of each signal, [word], for each in-word pattern
+  std::map<Signs, std::vector<std::vector<Complex>>> word_sums;  // [signal][word] for each in-word pattern
   for (std::uint32_t m = 0; m < length_; ++m) {
     const Function wal = function(m);
     std::vector<std::vector<Complex>>& sums = word_sums[wal.sign_in_word];
@@ -195,7 +195,7 @@ std::vector<std::uint32_t> WalshFourierFrontEnd::select(const std::vector<Comple
       ++count;
     }
   }
-  // A run of ties may reach across the cut: the lower functions stay.
+  // A run of ties may extend across the cut: keep the lower functions.
   const auto tied = [&](std::size_t i) {
     return std::abs(weights[order[i - 1]]) - std::abs(weights[order[i]]) <= kTie * largest;
   };
@@ -213,7 +213,7 @@ std::vector<std::uint32_t> WalshFourierFrontEnd::select(const std::vector<Comple
   return order;
 }
 
-/// Keeps the wanted terms, and turns them so that cos(wt) gives 1 and -sin(wt) gives j.
+/// Keeps the wanted terms, and mixes them so that cos(wt) gives 1 and -sin(wt) gives j.
 void WalshFourierFrontEnd::add_frequency(const std::vector<Complex>& weights, const std::vector<Complex>& tone) {
   const std::vector<std::uint32_t> kept = select(weights);
   const auto length = static_cast<double>(length_);

@@ -53,8 +53,8 @@ class WalshFourierFrontEnd final : public FrontEnd {
   std::vector<double> actual_frequencies_hz_;
   std::vector<std::vector<std::uint32_t>> kept_;  ///< [frequency][term], functions in rising order
   std::vector<std::vector<Complex>> weights_;     ///< [frequency][term], pascal per A(m)
-  std::vector<Function> functions_;               ///< those that some frequency keeps, in rising order
-  std::vector<Signs> bits_;                       ///< [channel][bit], +1 or -1, of the words begin_ to end_
+  std::vector<Function> functions_;               ///< functions kept for any frequency, in rising order
+  std::vector<Signs> bits_;                       ///< [channel][bit], +1 or -1, from word begin_ to end_
   std::uint64_t begin_ = 0;
   std::uint64_t end_ = 0;
   bool clipped_ = false;

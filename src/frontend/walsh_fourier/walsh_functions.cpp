@@ -15,7 +15,8 @@ namespace {
 
 using Complex = std::complex<double>;
 
-/// Magnitudes closer than this, relative to the largest, are equal but for rounding (sums of 2^20 terms stay below).
+/// Magnitudes closer than this, relative to the largest, are ties; it is above the rounding errors of sums of 2^20
+/// terms.
 constexpr double kTie = 1e-12;
 /// Least share of the tone that the kept terms must hold to determine amplitude and phase.
 constexpr double kLeastDeterminant = 1e-6;

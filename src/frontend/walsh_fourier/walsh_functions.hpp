@@ -31,13 +31,14 @@ struct WalshTerm {
   std::complex<double> weight;
 };
 
-/// How many of the five in-word Rademacher functions a kept Walsh function may contain at most. `fast` pays for each
-/// combination that occurs, not for each Walsh function, so with a count given it chooses among those of order 1 (6
-/// combinations) where they suffice, else of order 2 (16), else among all 32, as the others always do.
+/// Most of the five in-word Rademacher functions that a kept Walsh function may contain. `fast` has a cost per
+/// combination that occurs, not per Walsh function, so with a given count it chooses among those of order 1 (6
+/// combinations) if they suffice, else of order 2 (16), else among all 32, as the other variants always do.
 int in_word_order(const WalshFourierSettings& settings, std::size_t length);
 
-/// The terms kept of walsh_weights(): of in_word_order() the `coefficients` largest magnitudes, or all of at least
-/// `threshold`; by function. Magnitudes that differ by rounding are ties, of which the lower functions win.
+/// Terms of walsh_weights() that are kept: from those of in_word_order(), the `coefficients` largest magnitudes, or all
+/// of at least `threshold`; sorted by function. Magnitudes that differ by rounding are ties, which the lower functions
+/// win.
 std::vector<WalshTerm> keep_terms(const std::vector<std::complex<double>>& weights,
                                   const WalshFourierSettings& settings);
 
@@ -48,8 +49,8 @@ struct ToneResponse {
 };
 ToneResponse tone_response(const std::vector<WalshTerm>& terms, std::size_t length, double radians_per_bit);
 
-/// The kept terms, mixed with their conjugates so that their tone_response() is 2 and 0: x = Re(A e^{jwt}) gives A
-/// however few are kept. Throws ConfigError where they are too few to determine amplitude and phase.
+/// Kept terms, mixed with their conjugates so that their tone_response() is 2 and 0: x = Re(A e^{jwt}) gives A however
+/// few are kept. Throws ConfigError if they are too few to determine amplitude and phase.
 std::vector<WalshTerm> walsh_terms(const WalshFourierSettings& settings, WindowKind window, bool remove_dc,
                                    std::size_t length, double radians_per_bit);
 

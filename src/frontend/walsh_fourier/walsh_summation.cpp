@@ -10,10 +10,10 @@ namespace {
 
 constexpr std::size_t kSummationGroup = 64;
 constexpr std::size_t kMostBlockWords = 16;
-constexpr std::size_t kMostPairTile = 8;             ///< 32 sums a work-item
+constexpr std::size_t kMostPairTile = 8;             ///< 32 sums per work-item
 constexpr std::uint32_t kInWord = kBitsPerWord - 1;  ///< bits of walsh_mask() that act within a word
 
-/// Every in-word pattern that some frequency keeps.
+/// Every in-word pattern kept for any frequency.
 std::vector<std::uint32_t> patterns_of(const WalshSum& sum) {
   std::set<std::uint32_t> kept;
   for (const std::vector<WalshTerm>& terms : sum.terms) {

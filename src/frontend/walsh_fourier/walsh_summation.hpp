@@ -11,10 +11,10 @@
 
 namespace nearfield {
 
-/// The front end's stage in errors and profiles.
+/// Stage name of the front end in errors and profiles.
 inline constexpr std::string_view kWalshStage = "front_end/walsh_fourier";
 
-/// From a window of packed words to phasors: one way of summing the kept Walsh terms.
+/// One method to sum the kept Walsh terms of a window of packed words to phasors.
 class WalshSummation {
  public:
   WalshSummation() = default;
@@ -24,18 +24,18 @@ class WalshSummation {
   virtual void enqueue(std::uint32_t first_slot, const ocl::Buffer<std::complex<float>>& spectra) = 0;
 };
 
-/// What the kernels sum: the kept terms of each frequency, in pascal.
+/// Input of the kernels: the kept terms of each frequency, in pascal.
 struct WalshSum {
   std::size_t channels;
-  std::size_t bits;  ///< of a window, a power of two
+  std::size_t bits;  ///< length of a window, a power of two
   std::vector<std::vector<WalshTerm>> terms;
 
-  /// Macros that the kernels of all summations have.
+  /// Macros common to the kernels of all summations.
   [[nodiscard]] ocl::Defines defines() const;
 };
 
-/// The Walsh transform across words is done on the weights at plan time; per word, there remain the popcounts of the
-/// in-word patterns that occur and their multiplications with one complex weight a frequency.
+/// The Walsh transform across words is applied to the weights at plan time; per word, the popcounts of the in-word
+/// patterns that occur and their multiplications with one complex weight per frequency remain.
 std::unique_ptr<WalshSummation> make_folded_summation(const ocl::Device& device, const BitRing& ring,
                                                       const WalshSum& sum);
 

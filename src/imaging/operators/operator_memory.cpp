@@ -14,10 +14,11 @@
 namespace nearfield {
 namespace {
 
-/// Tables of all frequencies, the arrays that are written to the device, and, of PoCL, those on the device.
+/// Copies in host memory: tables of all frequencies, arrays that are written to the device and, with PoCL, those on the
+/// device.
 constexpr double kCopies = 3.0;
 
-/// What takes most memory where the model of a single frequency does not fit.
+/// Setting that takes most memory if the model of a single frequency does not fit.
 std::string setting_of_size(const PnahPlan& plan) {
   if (plan.surface) {
     return plan.section + "surface";
@@ -34,8 +35,8 @@ OperatorMemory operator_memory(const PnahPlan& plan, std::size_t sources) {
   const auto microphones = static_cast<double>(plan.geometry.channels());
   const auto places = static_cast<double>(image_places(plan).places_m.size());
   const auto of_prior = static_cast<double>(sources);
-  constexpr double kSquares = 6.0;    // covariance, factor, its part that is kept, Gram, its eigenvectors, modes
-  constexpr double kOfSources = 3.0;  // to the microphones, to the modes, and the product that is scaled to these
+  constexpr double kSquares = 6.0;    // covariance, factor, its kept part, Gram, its eigenvectors, modes
+  constexpr double kOfSources = 3.0;  // to the microphones, to the modes, and the product scaled to these
   constexpr double kOfBasis = 2.0;    // modes and their factors, while one basis is made
   const double bases = searches_points(plan) ? static_cast<double>(plan.frequencies_hz.size()) + kOfBasis : 0.0;
   const SourceTable of_sources{.values = static_cast<std::size_t>(plan.geometry.channels()),

@@ -11,9 +11,9 @@ namespace {
 using Complex = std::complex<double>;
 using Eigen::Index;
 
-/// Modes of less power, a microphone's being 1, contain only noise: the least noise is 1e-7.
+/// Modes of less power relative to a microphone contain only noise: the least noise is 1e-7.
 constexpr double kLeastMode = 3e-9;
-/// Diagonal elements that differ by less are equal but for rounding.
+/// Diagonal elements with a smaller relative difference are equal but for rounding.
 constexpr double kEqualPivots = 1e-6;
 
 Index first_of_largest(const Eigen::VectorXd& diagonal) {
@@ -25,7 +25,7 @@ Index first_of_largest(const Eigen::VectorXd& diagonal) {
   return pivot;
 }
 
-/// (microphone, column): the product with its adjoint is the covariance but for `tolerance` of its trace.
+/// (microphone, column): its product with its adjoint is the covariance, up to `tolerance` of the trace.
 Eigen::MatrixXcd pivoted_cholesky(const Eigen::MatrixXcd& covariance, double tolerance) {
   const Index count = covariance.rows();
   Eigen::VectorXd diagonal = covariance.diagonal().real();

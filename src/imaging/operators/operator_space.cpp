@@ -16,20 +16,20 @@ using Complex = std::complex<double>;
 using Eigen::Index;
 using Eigen::Vector3d;
 
-/// From place to place: this part of the pitch, or kStepOfStandoff where that is more.
+/// Step of the grid: this part of the pitch, or kStepOfStandoff if that is more.
 constexpr double kStepOfPitch = 2.0 / 3.0;
-/// The filter's power is known at every second place.
+/// The filter's power is computed at every second position.
 constexpr std::size_t kCoarseOfGrid = 2;
 constexpr std::size_t kFewestMicrophones = 48;
 /// Each step of a fit multiplies with the whole basis: by a count of operations, a search of 1024 microphones that
-/// tries eight sources would take half a minute a frequency.
+/// tries eight sources would take half a minute per frequency.
 constexpr std::size_t kMostMicrophones = 512;
 
 double grid_step_m(double pitch_m, double standoff_m) {
   return std::max(kStepOfPitch * pitch_m, kStepOfStandoff * standoff_m);
 }
 
-/// At most `step_m` apart, with both ends, which differ.
+/// Positions at most `step_m` apart, including both ends, which differ.
 std::vector<double> line_of_places(double first_m, double last_m, double step_m) {
   const auto count = 1 + static_cast<int>(std::ceil((last_m - first_m) / step_m - 1e-9));
   std::vector<double> line;
@@ -46,7 +46,7 @@ PointSource mirrored(PointSource point, double wall_y_m) {
   return point;
 }
 
-/// The tables' modes, then an orthonormal basis of what they leave. (used microphone, mode)
+/// The tables' modes, then an orthonormal basis of their complement. (used microphone, mode)
 Eigen::MatrixXcd basis_of(const OperatorTables& tables, const std::vector<int>& used) {
   const auto count = static_cast<Index>(used.size());
   const auto rank = static_cast<Index>(tables.rank());
@@ -150,7 +150,7 @@ Complex OperatorSpace::at_microphone(const PointSource& point, std::size_t chann
   if (!wall.y_m) {
     return value(point);
   }
-  constexpr int kAlongY = 1;  // in which the image moves the other way
+  constexpr int kAlongY = 1;  // along y the image moves in the opposite direction
   const double sign = coordinate == kAlongY ? -1.0 : 1.0;
   return value(point) + sign * wall.reflection * value(mirrored(point, *wall.y_m));
 }
@@ -173,7 +173,7 @@ Eigen::MatrixXcd OperatorSpace::fields_of(const Sources& sources, std::optional<
   return values;
 }
 
-/// As if no microphone were masked, so that a finder that began under another mask finds the same.
+/// Ignores the mask, so that a finder that began under another mask finds the same sources.
 void OperatorSpace::fill_powers() {
   if (!grid_powers_.empty()) {
     return;
@@ -198,7 +198,7 @@ void OperatorSpace::fill_powers() {
       const Eigen::MatrixXcd values = fields_of(line, std::nullopt);
       const Eigen::MatrixXcd in_modes = basis_.leftCols(rank).adjoint() * values;
       const Eigen::MatrixXd energies = in_modes.cwiseAbs2();
-      // From the differences: that of the two energies would be lost in the rounding of the tables.
+      // Uses the differences: the difference of the two energies would be lost in the rounding of the tables.
       const Eigen::RowVectorXd rest = (values - basis_.leftCols(rank) * in_modes).colwise().squaredNorm();
       of_depth.middleCols(first, count) = weights * energies + outside * rest;
       first += count;
@@ -210,7 +210,7 @@ void OperatorSpace::fill_powers() {
 
 std::vector<Candidate> OperatorSpace::strongest(const Eigen::VectorXcd& white, int step, double prior) {
   fill_powers();
-  // Single precision is enough to tell which place is the best of a grid, and four times as fast.
+  // Single precision suffices to find the best position of a grid, and is four times as fast.
   using Values = Eigen::ArrayXf;
   const Eigen::VectorXcd weighed = basis_ * white;
   const Values real = weighed.real().cast<float>().array();

@@ -15,15 +15,15 @@
 
 namespace nearfield {
 
-/// Whether point sources are looked for beside the prior of this plan: a sheet of sources that the plan itself lays, of
-/// 48 to 512 used microphones.
+/// True if point sources are searched beside the prior of this plan: the prior is a sheet of sources that the plan
+/// itself lays, with 48 to 512 used microphones.
 bool searches_points(const PnahPlan& plan);
-/// Why a plan of operators that asks for a search has none: the number of its microphones. Empty where it has one, or
-/// does not ask.
+/// Reason why a plan of operators that asks for a search has none: the number of its microphones. Empty if it has one,
+/// or does not ask.
 std::string reason_for_no_points(const PnahPlan& plan);
 
-/// Point sources and discs beside the prior of operators: each with its image in the wall, where there is one. Its
-/// modes are those of the tables, and as many more without any power as make them a basis of the used microphones.
+/// Point sources and discs beside the prior of operators, each with its image in the wall, if there is one. Its modes
+/// are those of the tables, completed without power to a basis of the used microphones.
 class OperatorSpace : public SourceSpace {
  public:
   /// `tables` must outlive it; the factors of the first plane are used.
@@ -36,7 +36,7 @@ class OperatorSpace : public SourceSpace {
   [[nodiscard]] Eigen::MatrixXcd slopes(const Sources& sources, int coordinate) const override;
   [[nodiscard]] std::vector<Candidate> strongest(const Eigen::VectorXcd& white, int step, double prior) override;
   [[nodiscard]] double move(FieldSource& source, const Eigen::Ref<const Eigen::VectorXd>& by) const override;
-  /// None on a curved surface, in which no disc lies.
+  /// nullopt on a curved surface, in which no disc lies.
   [[nodiscard]] std::optional<PointSource> disc_of(const PointSource& point) const override;
   [[nodiscard]] PointSource point_of(const PointSource& disc) const override;
   [[nodiscard]] std::size_t planes() const override { return places_.planes(); }
@@ -47,7 +47,7 @@ class OperatorSpace : public SourceSpace {
   [[nodiscard]] Eigen::MatrixXcd at_microphones(const Eigen::MatrixXcd& modes) const;
 
  private:
-  /// Candidates for places of sources.
+  /// Candidates for positions of sources.
   struct Grid {
     std::vector<double> x_m;
     std::vector<double> y_m;
@@ -67,13 +67,13 @@ class OperatorSpace : public SourceSpace {
   std::vector<Eigen::Vector3d> microphones_m_;  ///< [channel]
   std::vector<int> used_;
   ImagePlaces places_;
-  ImageGrid nodes_;         ///< that the array's extent and pitch are taken from
+  ImageGrid nodes_;         ///< grid that defines the array's extent and pitch
   Eigen::MatrixXcd basis_;  ///< (used microphone, mode)
   Eigen::ArrayXd powers_;
   PointBounds bounds_;
   const MicrophoneMask* mask_ = nullptr;
   Grid grid_;
-  std::vector<Eigen::MatrixXd> grid_powers_;  ///< g^H (C + n)^{-1} g at every second place. [depth](step, y and x)
+  std::vector<Eigen::MatrixXd> grid_powers_;  ///< g^H (C + n)^{-1} g at every second position. [depth](step, y and x)
 };
 
 }  // namespace nearfield

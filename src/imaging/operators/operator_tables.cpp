@@ -27,16 +27,16 @@ namespace {
 using ComplexF = std::complex<float>;
 using Eigen::Index;
 
-/// Another one for models of other values.
+/// Must change when models get other values.
 constexpr std::string_view kModelVersion = "operators 2";
-/// At least what a file has on disk beside its value.
+/// Least size of a file on disk beyond its value.
 constexpr std::uint64_t kHeaderBytes = 64;
 
 ComplexF narrowed(const std::complex<double>& value) {
   return {static_cast<float>(value.real()), static_cast<float>(value.imag())};
 }
 
-/// Values one after the other, as this machine holds them.
+/// Writes values one after the other, in this machine's byte order.
 class ValueWriter {
  public:
   template <class T>
@@ -66,7 +66,7 @@ class ValueWriter {
   std::vector<unsigned char> bytes_;
 };
 
-/// The same back; false where there are fewer bytes.
+/// Reads the values of ValueWriter; returns false if there are too few bytes.
 class ValueReader {
  public:
   explicit ValueReader(std::span<const unsigned char> bytes) : rest_(bytes) {}
@@ -107,7 +107,7 @@ std::vector<unsigned char> bytes_of(const OperatorTables& tables) {
   return std::move(writer).bytes();
 }
 
-/// Nothing where the bytes are of other sizes than the plan's.
+/// Returns nullopt if the sizes of the bytes do not match the plan.
 std::optional<OperatorTables> tables_of(std::span<const unsigned char> bytes, const PnahPlan& plan,
                                         const ImagePlaces& images) {
   OperatorTables tables;
@@ -124,7 +124,7 @@ std::optional<OperatorTables> tables_of(std::span<const unsigned char> bytes, co
   return fits ? std::optional(std::move(tables)) : std::nullopt;
 }
 
-/// Of a step of noise, for modes of these powers.
+/// Error terms of a step of noise, for modes of these powers.
 std::array<double, kErrorTerms> error_terms(const Eigen::ArrayXd& powers, const Eigen::ArrayXd& image_powers,
                                             double prior_power, double noise) {
   const Eigen::ArrayXd both = powers + noise;
@@ -132,7 +132,7 @@ std::array<double, kErrorTerms> error_terms(const Eigen::ArrayXd& powers, const 
   const double whole = std::max(0.0, prior_power - (image_powers / both).sum());
   const Eigen::ArrayXd weights = noise * noise * powers / both.square().square();
   const double sum = (weights * powers).sum();
-  if (!(sum > 0.0)) {  // without modes nothing is known of another scale than t
+  if (!(sum > 0.0)) {  // without modes, no scale other than t is known
     return {whole, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
   }
   const Eigen::ArrayXd g = weights / sum;

@@ -12,16 +12,16 @@
 
 namespace nearfield {
 
-/// Values of a step of noise for the expected error of the first plane's image (docs/operators.md): the noise's part of
-/// the squared error for t = 1; what is unresolved for a scale of 1; 1 over the sum of g w; then, of g over that sum,
+/// Values per step of noise for the expected error of the first plane's image (docs/operators.md): the noise's part of
+/// the squared error for t = 1; the unresolved part for a scale of 1; 1 over the sum of g w; then, of g over that sum,
 /// the sums of g, (g w)^2, g^2 w and g^2; 0.
 inline constexpr std::size_t kErrorTerms = 8;
 
-/// What the device needs of a model at one frequency, as float32.
+/// Tables of a model at one frequency for the device, in float32.
 struct OperatorTables {
-  std::size_t microphones = 0;               ///< of the array, also those that are left out
-  std::size_t pixels = 0;                    ///< of a plane
-  std::vector<std::complex<float>> modes;    ///< [mode][microphone], 0 of those that are left out
+  std::size_t microphones = 0;               ///< all of the array, including those left out
+  std::size_t pixels = 0;                    ///< per plane
+  std::vector<std::complex<float>> modes;    ///< [mode][microphone], 0 for those left out
   std::vector<float> powers;                 ///< [mode]
   std::vector<float> image_powers;           ///< [mode], summed over the first plane's image
   std::vector<float> log_sums;               ///< [kNoiseSteps]
@@ -34,36 +34,36 @@ struct OperatorTables {
 
 OperatorTables make_operator_tables(const PnahPlan& plan, const OperatorModel& model);
 
-/// Tables on disk, one file a frequency, so that a start computes only what no start before it has computed.
+/// Tables on disk, one file per frequency, so that a start computes only what no earlier start has computed.
 class OperatorCache {
  public:
   static constexpr std::uint64_t kMostBytes = std::uint64_t{2} << 30U;
 
-  /// Of at most `most_bytes`; an empty folder: off. What one object has read and stored never goes for what it stores
-  /// next: a plan whose models need more has those of its first frequencies on disk, and makes the others at each
-  /// start.
+  /// Holds at most `most_bytes`; an empty folder: off. An entry that an object has read or stored is never evicted for
+  /// one that it stores next: a plan whose models need more has those of its first frequencies on disk, and makes the
+  /// others at each start.
   explicit OperatorCache(const std::filesystem::path& folder, std::uint64_t most_bytes = kMostBytes);
-  /// This user's, in the folder `operators` of ocl::cache_folder().
+  /// This user's cache, in the folder `operators` of ocl::cache_folder().
   static OperatorCache of_user();
-  /// What was stored, else what is computed and stored. `was_stored` says which.
+  /// Reads the stored tables, else computes and stores them. `was_stored` says which.
   [[nodiscard]] OperatorTables tables(const PnahPlan& plan, const std::vector<Eigen::Vector3d>& sources,
                                       std::size_t frequency, bool& was_stored) const;
-  /// Of microphones, what is imaged, sources, wall, quantity, medium, tolerance and frequency.
+  /// Key of microphones, imaged places, sources, wall, quantity, medium, tolerance and frequency.
   [[nodiscard]] static ocl::CacheKey key_of(const PnahPlan& plan, const std::vector<Eigen::Vector3d>& sources,
                                             std::size_t frequency);
 
  private:
-  /// Whether a model of so many bytes on disk is to be stored beside what this object has read and stored.
+  /// True if a model of so many bytes on disk is to be stored beside those that this object has read and stored.
   bool takes(std::uint64_t bytes) const;
 
   ocl::CacheFiles files_;
   std::uint64_t most_bytes_;
-  mutable std::atomic<std::uint64_t> used_bytes_ = 0;  ///< on disk, of what was read and stored
+  mutable std::atomic<std::uint64_t> used_bytes_ = 0;  ///< on disk, of entries read and stored
   mutable std::atomic<bool> has_said_full_ = false;
 };
 
-/// Of every frequency, on as many processors as memory allows (models_together). Logs how many were on disk and how
-/// long the others took.
+/// Makes the tables of every frequency, on as many processors as memory allows (models_together). Logs how many were on
+/// disk and how long the others took.
 std::vector<OperatorTables> make_operator_tables(const PnahPlan& plan, const OperatorCache& cache);
 
 }  // namespace nearfield

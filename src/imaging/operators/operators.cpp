@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kOperatorsStage = "imaging/operators";
 constexpr std::size_t kOperatorBlock = 32;
-constexpr std::size_t kOperatorGroup = 256;  ///< of GPUs
+constexpr std::size_t kOperatorGroup = 256;  ///< on GPUs
 /// Local memory beside the modes: sums, parts of sums, pixels.
 constexpr std::size_t kBesideModesBytes = 8192;
 
@@ -282,7 +282,7 @@ void Operators::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status
   to_rests_.set(explained_, measured);
   to_rests_.enqueue(launch(in_blocks(to_size(plan_.geometry.channels())), holograms));
   to_noise_.enqueue(launch(1, holograms));
-  // The same frames once more, as after a search, are remembered once.
+  // Frames that are enqueued once more, as after a search, are remembered once.
   turn_ = last_first_ == hops().first ? 1 - turn_ : turn_;
   last_first_ = hops().first;
   incomplete_.enqueue(device_, hops());

@@ -14,19 +14,19 @@
 
 namespace nearfield {
 
-/// Why this imager cannot run this plan on this device, as a sentence; empty where it can.
+/// Reason why this imager cannot run this plan on this device, as a sentence; empty if it can.
 std::string obstacle_to_operators(const ocl::DeviceInfo& device, const PnahPlan& plan);
 
 /// The entry of operators in the table of imagers.
 ImagerEntry operators_imager();
 
-/// Images by a dense matrix a frequency (docs/operators.md): from any places of microphones to
-/// any places of images. The noise is measured in every frame; reports hold it and the image's expected error.
+/// Images by a dense matrix per frequency (docs/operators.md): from any positions of microphones to any imaged places.
+/// The noise is measured in every frame; reports hold it and the image's expected error.
 class Operators : public Imager {
  public:
   /// Makes the model of every frequency, on all processors, or reads it from this user's cache.
   Operators(const ocl::Device& device, const PnahPlan& plan);
-  /// With these models, [frequency].
+  /// Uses these models, [frequency].
   Operators(const ocl::Device& device, const PnahPlan& plan, std::vector<OperatorTables> tables);
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
   void use(const MicrophoneMask& mask) override;
@@ -46,32 +46,32 @@ class Operators : public Imager {
   std::size_t planes_;
   std::size_t pixels_;
   SourceTable source_table_;
-  std::size_t modes_ = 0;  ///< of the frequency that has most, in whole blocks
+  std::size_t modes_ = 0;  ///< modes of the frequency that has most, in whole blocks
   std::size_t group_;
-  std::int32_t turn_ = 0;                    ///< which of the two copies of the memories is read next
-  std::optional<std::uint64_t> last_first_;  ///< hop of the first frame that was enqueued last
+  std::int32_t turn_ = 0;                    ///< index of the copy of the memories that is read next
+  std::optional<std::uint64_t> last_first_;  ///< hop of the first frame of the last enqueue()
   ocl::Device device_;
   ocl::Arena arena_;
   ocl::Buffer<std::int32_t> memories_;  ///< in the arena
   Microphones microphones_;
-  ocl::Buffer<float> waves_;                                          ///< the tables of point sources, in the arena
-  ComplexBuffer residuals_;                                           ///< of the spectra, without the point sources
-  std::shared_ptr<const std::vector<OperatorTables>> search_tables_;  ///< of the search; null: there is none
+  ocl::Buffer<float> waves_;                                          ///< tables of point sources, in the arena
+  ComplexBuffer residuals_;                                           ///< spectra without the point sources
+  std::shared_ptr<const std::vector<OperatorTables>> search_tables_;  ///< tables of the search; null if there is none
   std::shared_ptr<const Findings> findings_;                          ///< in effect; null: none
   bool has_sources_ = false;
-  bool sources_are_new_ = false;  ///< to_sources_ has not run yet
-  bool always_conditions_;        ///< else where a microphone is masked
+  bool sources_are_new_ = false;  ///< true until to_sources_ has run
+  bool always_conditions_;        ///< else only if a microphone is masked
   bool conditions_;
-  ocl::Kernel to_sources_;    ///< where there may be point sources
-  ocl::Arguments<1> fitted_;  ///< of to_sources_
+  ocl::Kernel to_sources_;    ///< used if there may be point sources
+  ocl::Arguments<1> fitted_;  ///< arguments of to_sources_
   ocl::Kernel to_modes_;
   ocl::Kernel to_rests_;
-  ocl::Arguments<1> measured_;   ///< of to_modes_
-  ocl::Arguments<1> explained_;  ///< of to_rests_
+  ocl::Arguments<1> measured_;   ///< arguments of to_modes_
+  ocl::Arguments<1> explained_;  ///< arguments of to_rests_
   ocl::Kernel to_noise_;
   ocl::Kernel to_images_;
-  ocl::Arguments<5> of_frames_;      ///< of to_images_
-  ocl::Arguments<3> image_results_;  ///< of to_images_
+  ocl::Arguments<5> of_frames_;      ///< arguments of to_images_
+  ocl::Arguments<3> image_results_;  ///< arguments of to_images_
   IncompleteFrames incomplete_;
 };
 

@@ -21,7 +21,7 @@ using Eigen::Vector3d;
 
 constexpr int kNoises = 48;
 constexpr double kKeeps = 3.0;     ///< nats
-constexpr double kInside = 1e-12;  ///< power of a mode in the factor's range, at least
+constexpr double kInside = 1e-12;  ///< least power of a mode in the factor's range
 
 double noise_ratio(int step) { return 1e-7 * std::pow(1.5, step); }
 
@@ -48,14 +48,14 @@ Complex source_quantity(const Vector3d& at_m, const Vector3d& normal, const Vect
     case Quantity::kDisplacement:
       return velocity / Complex(0.0, omega);
     case Quantity::kPressure:
-    case Quantity::kActiveIntensity:  // refused before
+    case Quantity::kActiveIntensity:  // rejected before
       return pressure;
   }
   return pressure;
 }
 
 /// L L^H of the pivoted Cholesky factor that leaves at most `tolerance` of the trace, written element by element. Of
-/// pivots that differ by less than 1e-6 of themselves the first is taken.
+/// pivots with a relative difference below 1e-6 the first is taken.
 Eigen::MatrixXcd within_factor(const Eigen::MatrixXcd& covariance, double tolerance) {
   Eigen::MatrixXcd rest = covariance;
   Eigen::MatrixXcd within = Eigen::MatrixXcd::Zero(rest.rows(), rest.cols());
@@ -80,11 +80,11 @@ Eigen::MatrixXcd within_factor(const Eigen::MatrixXcd& covariance, double tolera
 
 /// Expected squared errors of an image, summed over pixels.
 struct ExpectedError {
-  double of_noise = 0.0;    ///< of noise of 1 at a microphone
-  double unresolved = 0.0;  ///< of fields that the image lacks, where the prior's power at a microphone is 1
+  double of_noise = 0.0;    ///< for noise of 1 at a microphone
+  double unresolved = 0.0;  ///< fields that the image lacks, for prior power 1 at a microphone
 };
 
-/// images: from microphones, within the factor's range; its columns in modes do not depend on each other.
+/// images: from microphones, within the factor's range; its columns in modes are independent.
 ExpectedError expected_error(const Eigen::MatrixXcd& images, const Eigen::MatrixXcd& modes,
                              const Eigen::ArrayXd& powers, double noise, double prior) {
   const Eigen::ArrayXd of_modes = (images * modes).cwiseAbs2().colwise().sum().transpose().array();
@@ -98,9 +98,9 @@ ExpectedError expected_error(const Eigen::MatrixXcd& images, const Eigen::Matrix
   return found;
 }
 
-/// The prior's power of what is not resolved: at least that of the modes which are weakest above the noise, and at most
-/// 5 times that; between these it is `whole`, that of all modes. energies: |y|^2, each of variance
-/// whole' powers + whole noise.
+/// Power of the prior in the unresolved fields: at least that of the modes which are weakest above the noise, and at
+/// most 5 times that; between these it is `whole`, that of all modes. energies: |y|^2, each of variance whole' powers +
+/// whole noise.
 double scale_of_unresolved(const Eigen::ArrayXd& energies, const Eigen::ArrayXd& powers, double noise, double whole) {
   double weights = 0.0;
   double mean = 0.0;
@@ -331,7 +331,7 @@ PnahImages Operators::image(std::span<const Complex> spectra, const PnahPlan& ma
     const int step = is_silent ? most_probable(costs) : noise_of_frame(frequency, costs, hop);
     const double noise = noise_ratio(step);
     const double prior = priors[static_cast<std::size_t>(step)];
-    // Within the factor's range: what lies outside of it is noise.
+    // Use only the factor's range: fields outside it are noise.
     const Eigen::MatrixXcd with_noise =
         frequency.covariance + noise * Eigen::MatrixXcd::Identity(field.size(), field.size());
     const Eigen::ArrayXd inside = (frequency.powers.array() > kInside).cast<double>();
@@ -355,7 +355,7 @@ PnahImages Operators::image(std::span<const Complex> spectra, const PnahPlan& ma
         const ExpectedError expected = expected_error(reduced, frequency.modes, powers, noise, frequency.prior);
         const double error = prior * (noise * expected.of_noise + sources.error) +
                              scale_of_unresolved(energies, powers, noise, prior) * expected.unresolved;
-        // As of modes that do not depend on each other.
+        // Treat modes as independent.
         const Eigen::ArrayXd factors = (reduced * frequency.modes).cwiseAbs2().colwise().sum().transpose().array();
         const double energy = (factors * energies / (frequency.powers.array() + noise).square()).sum() +
                               (has_sources ? sources.images.front().squaredNorm() : 0.0);
@@ -397,7 +397,7 @@ class OperatorsProcessor : public Imager {
 
  private:
   PnahPlan plan_;
-  PnahPlan masked_plan_;  ///< with the mask that is in effect
+  PnahPlan masked_plan_;  ///< plan_ with the mask in effect
   Operators operators_;
 };
 

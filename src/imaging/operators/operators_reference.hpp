@@ -17,37 +17,37 @@ namespace nearfield::reference {
 class Operators {
  public:
   explicit Operators(const PnahPlan& plan);
-  /// One frame of spectra [frequency][row][column], Pa; masked are the dead channels of `masked`, else the plan. Keeps
-  /// the noise that was most probable in the memory's first half where that is about as probable.
+  /// Images one frame of spectra [frequency][row][column], Pa; masks the dead channels of `masked` instead of the
+  /// plan's. Keeps the noise that was most probable in the memory's first half if it is still about as probable.
   PnahImages image(std::span<const Complex> spectra, const PnahPlan& masked, const FrameHop& hop);
-  /// The first frame of a stream.
+  /// Images the first frame of a stream.
   PnahImages image(std::span<const Complex> spectra) { return image(spectra, plan_, FrameHop()); }
   /// Forgets the noise of all frames.
   void forget();
-  /// The point sources to fit, from the next frame on; of these their places, amplitudes and noise alone are used.
+  /// Sets the point sources to fit from the next frame on; only their positions, amplitudes and noise are used.
   void use(const WaveFindings& findings);
 
  private:
   /// One of the two memories of a frequency's noise.
   struct Memory {
-    std::int64_t begun_half = -1;  ///< number of the half of a memory in which it began; -1: it has no frames
+    std::int64_t begun_half = -1;  ///< number of the half of a memory in which it began; -1: no frames
     int held = -1;                 ///< step; -1 while it settles
     int settled = 0;               ///< frames of its first half
-    std::vector<double> sums;      ///< [step], costs of these
+    std::vector<double> sums;      ///< [step], summed costs of these frames
   };
   struct Frequency {
-    Eigen::MatrixXcd covariance;           ///< (used microphone, used microphone), but for what the factor leaves out
+    Eigen::MatrixXcd covariance;           ///< (used microphone, used microphone), without the part outside the factor
     std::vector<Eigen::MatrixXcd> images;  ///< [plane](pixel, used microphone)
-    double prior = 0.0;                    ///< of the first plane's image, summed over pixels
-    Eigen::VectorXd powers;                ///< of all modes, 0 where there is noise alone
+    double prior = 0.0;                    ///< variance of the first plane's image, summed over pixels
+    Eigen::VectorXd powers;                ///< [mode], 0 for modes of noise alone
     Eigen::MatrixXcd modes;                ///< (used microphone, mode)
-    FoundWaves found;                      ///< beside the prior
-    std::array<Memory, 2> memories = {};   ///< the first one begins in even halves, the other one in odd ones
+    FoundWaves found;                      ///< sources beside the prior
+    std::array<Memory, 2> memories = {};   ///< the first begins in even halves, the second in odd ones
   };
   [[nodiscard]] Frequency make_frequency(std::size_t frequency) const;
   /// e^{-jkr} / r of a point source, and of its image in the wall. [used microphone]
   [[nodiscard]] Eigen::VectorXcd at_microphones(std::size_t frequency, const PointSource& point) const;
-  /// The plan's quantity. [pixel]
+  /// Field of the plan's quantity. [pixel]
   [[nodiscard]] Eigen::VectorXcd on_plane(std::size_t frequency, const PointSource& point, std::size_t plane) const;
   [[nodiscard]] SourceShare share_of_sources(std::size_t frequency, const Eigen::VectorXcd& field) const;
   static int noise_of_frame(Frequency& frequency, const std::vector<double>& costs, const FrameHop& hop);

@@ -36,7 +36,7 @@ class PointFinder : public FrequencyFinder {
  private:
   explicit PointFinder(std::unique_ptr<OperatorSpace> space) : space_(space.get()), finder_(std::move(space)) {}
 
-  const OperatorSpace* space_;  ///< of finder_
+  const OperatorSpace* space_;  ///< space of finder_
   SourceFinder finder_;
 };
 

@@ -7,14 +7,14 @@
 
 namespace nearfield {
 
-/// Searches point sources beside the prior of operators in the spectra of every frequency (docs/operators.md).
+/// Searches for point sources beside the prior of operators in the spectra of every frequency (docs/operators.md).
 class PointSearch : public SourceSearch {
  public:
-  /// Of the tables, [frequency], the factors of the first plane are used.
+  /// Uses only the first plane's factors of the tables, [frequency].
   PointSearch(const PnahPlan& plan, const std::shared_ptr<const std::vector<OperatorTables>>& tables);
 };
 
-/// The tables but for the factors of further planes.
+/// The tables without the factors of further planes.
 std::vector<OperatorTables> tables_of_search(std::vector<OperatorTables> tables);
 
 }  // namespace nearfield

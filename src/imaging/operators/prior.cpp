@@ -18,15 +18,15 @@ using Complex = std::complex<double>;
 using Eigen::Index;
 using Eigen::Vector3d;
 
-/// Of a sheet below a surface, over the standoff. They are measured (docs/operators.md): errors of flat images are
-/// smallest with a deeper and wider one, whose sources make waves that come from beside the array, too.
+/// Sheet below a surface, sizes over the standoff. They are measured (docs/operators.md): errors of flat images are
+/// smallest with a deeper and wider sheet, whose sources also make waves that come from beside the array.
 struct SheetRule {
   double depth;
   double margin;
 };
 constexpr SheetRule kBelowFlat = {.depth = 0.9, .margin = 6.0};
 constexpr SheetRule kBelowCurved = {.depth = 0.65, .margin = 1.5};
-constexpr double kFlat = 0.05;  ///< a surface whose heights differ by less of the standoff
+constexpr double kFlat = 0.05;  ///< largest height difference of a flat surface, over the standoff
 constexpr double kSpacingOfDepth = 0.7;
 
 struct Extent {
@@ -40,7 +40,7 @@ Extent extent_of(const std::vector<Vector3d>& places_m, Index axis, double margi
   return {(*low)(axis)-margin_m, (*high)(axis) + margin_m};
 }
 
-/// Middles of as many pieces of at most `spacing_m` as cover the extent, with both ends among them.
+/// Sources along an extent, both ends included, at most `spacing_m` apart.
 std::vector<double> line_of_sources(const Extent& extent, double spacing_m) {
   const int count = 1 + static_cast<int>(std::ceil((extent.high_m - extent.low_m) / spacing_m - 1e-9));
   std::vector<double> line;
@@ -100,7 +100,7 @@ Complex monopole(const Vector3d& away_m, double k) {
   return std::polar(1.0 / (4.0 * std::numbers::pi * r_m), -k * r_m);
 }
 
-/// From sources to the plan's quantity, whose gradient along a normal gives the velocity.
+/// Transfer from sources to the plan's quantity; the gradient along a normal gives the velocity.
 class QuantityAt {
  public:
   QuantityAt(const PnahPlan& plan, double k) : k_(k), is_pressure_(plan.holography.quantity == Quantity::kPressure) {
@@ -129,8 +129,8 @@ Vector3d mirrored(const Vector3d& source, double wall_y_m) {
   return {source.x(), 2.0 * wall_y_m - source.y(), source.z()};
 }
 
-/// -1 where the microphones are below the plane y = wall_y_m, 1 where they are above it. Throws ConfigError where
-/// microphones and imaged places are not all on one side of it.
+/// -1 if the microphones are below the plane y = wall_y_m, 1 if they are above it. Throws ConfigError unless all
+/// microphones and imaged places are on one side of it.
 double side_of_wall(const PnahPlan& plan, double wall_y_m, const ImagePlaces& images) {
   std::vector<Vector3d> places_m = microphone_places(plan);
   for (std::size_t i = 0; i < images.places_m.size(); ++i) {
@@ -151,7 +151,7 @@ double side_of_wall(const PnahPlan& plan, double wall_y_m, const ImagePlaces& im
                   plan.section, extent.low_m, extent.high_m, wall_y_m));
 }
 
-/// Without those of the sheet that are behind the wall. Throws ConfigError where places that a file gives are there.
+/// Removes sources of the sheet that are behind the wall. Throws ConfigError if sources from a file are there.
 std::vector<Vector3d> before_wall(const PnahPlan& plan, std::vector<Vector3d> sources, double wall_y_m, double side) {
   const auto behind = std::stable_partition(
       sources.begin(), sources.end(), [&](const Vector3d& source) { return side * (source.y() - wall_y_m) >= 0.0; });
@@ -222,7 +222,7 @@ std::vector<Vector3d> prior_sources(const PnahPlan& plan) {
   if (wall_y_m) {
     sources = before_wall(plan, std::move(sources), *wall_y_m, side_of_wall(plan, *wall_y_m, images));
   }
-  // Images in the wall are further away than their sources, as all else is before the wall.
+  // Images in the wall need no check: all else is before the wall, so they are further away than their sources.
   require_distance(sources, microphone_places(plan), nullptr, "microphone", source_setting(plan));
   require_distance(sources, images.places_m, &images.normals, "place of an image", source_setting(plan));
   return sources;

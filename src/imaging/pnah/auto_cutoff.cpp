@@ -18,12 +18,12 @@ using ComplexF = std::complex<float>;
 
 constexpr double kPi = std::numbers::pi;
 constexpr std::string_view kAutoCutoffStage = "imaging/auto_cutoff";
-/// Of the largest wavenumber; bins beyond it hold noise alone.
+/// Inner edge of the noise shell over the largest wavenumber; bins beyond it hold noise alone.
 constexpr double kShell = 1.05;
-/// Cut-off, noise, level, edge and its power, three logarithms, and the power that the window hides before the rings:
-/// RECORD_RINGS.
+/// Words of a record before the rings, RECORD_RINGS: cut-off, noise, level, edge and its power, three logarithms, and
+/// the power that the window hides.
 constexpr std::size_t kRecordHead = 12;
-/// Of each of a frequency's two memories: MEMORY_WORDS.
+/// Words of each of a frequency's two memories: MEMORY_WORDS.
 constexpr std::size_t kMemoryWords = 6;
 constexpr std::size_t kRingItems = 8;
 constexpr std::size_t kRingsAtOnce = 4;

@@ -9,13 +9,13 @@
 /// Tables and macros of kernels/imaging/aperture_spectrum.cl and spectrum_record.cl: the measured cut-off.
 namespace nearfield {
 
-/// How aperture_spectrum.cl is cut for a device, as aperture.cl.
+/// Work distribution of aperture_spectrum.cl for a device, like that of aperture.cl.
 struct SpectrumCut {
   int lanes = 1;
   int fit_group = 1;
 };
 
-/// Bins of the aperture's spectrum in the order in which the kernel reads them, for a place of each in its local
+/// Bins of the aperture's spectrum in the order in which the kernel reads them, with the position of each in its local
 /// memory.
 class SpectrumTables {
  public:
@@ -24,21 +24,21 @@ class SpectrumTables {
   void reserve(ocl::Arena& arena, const PnahPlan& plan) const;
   /// Fills the tables and clears the state. Waits.
   void fill(const ocl::Device& device, const ocl::Arena& arena, const PnahPlan& plan) const;
-  /// Clears what is remembered of frames; does not wait.
+  /// Clears the memory of past frames; does not wait.
   static void forget(const ocl::Device& device, const ocl::Arena& arena);
   /// Macros of spectrum_record.cl.
   [[nodiscard]] ocl::Defines record_defines(const PnahPlan& plan) const;
-  /// Those and the ones of aperture_spectrum.cl.
+  /// Macros of aperture_spectrum.cl, including record_defines().
   [[nodiscard]] ocl::Defines defines(const PnahPlan& plan) const;
-  /// Local memory that the kernel adds.
+  /// Additional local memory of the kernel.
   [[nodiscard]] std::size_t local_bytes() const;
 
  private:
   struct Axis {
-    int length;  ///< microphones that are transformed
+    int length;  ///< transformed microphones
     int first;   ///< factor
     int second;  ///< factor
-    int line;    ///< microphones, and what fills the last vector
+    int line;    ///< microphones, padded to whole vectors
   };
   [[nodiscard]] static Axis axis_of(int microphones, int line);
   /// The position of a bin after the transform.

@@ -7,7 +7,7 @@
 namespace nearfield::reference {
 namespace {
 
-/// Of the largest wavenumber that is sampled: noise is looked for beyond it.
+/// Inner edge of the noise shell over the largest sampled wavenumber.
 constexpr double kShell = 1.05;
 /// Power over the noise at the cut-off, for a field that fills the aperture evenly.
 constexpr double kOverNoise = 3.0;
@@ -17,7 +17,7 @@ constexpr double kMostHidden = 4.0;
 constexpr double kBand = 1.05;
 /// Factor of the level, up or down, at which the state is reset.
 constexpr double kJump = 4.0;
-/// Relative error of a field that fills the aperture evenly at k zh = 1, for what lies beyond the aperture's edges.
+/// Relative error from parts beyond the aperture's edges, for a field that fills the aperture evenly at k zh = 1.
 constexpr double kTruncated = 0.05;
 /// Least power of an intensity over that of pressure times velocity.
 constexpr double kLeastActive = 1e-6;
@@ -27,8 +27,8 @@ double bin_of(int index, int size) { return index < (size + 1) / 2 ? index : ind
 
 double hann(int n, int size) { return std::pow(std::sin(std::numbers::pi * (n + 0.5) / size), 2); }
 
-/// What `visit` gets of each bin: its power, kr and its place between the centre (0) and the largest wavenumber along
-/// an axis (1).
+/// Calls `visit` for each bin with its power, kr and its position between the centre (0) and the largest wavenumber
+/// along an axis (1).
 template <class Visit>
 void for_each_bin(const Field& spectrum, const PnahPlan& plan, const Visit& visit) {
   const ArrayGeometry& geometry = plan.geometry;
@@ -69,7 +69,7 @@ double mean_power(const Field& field) {
   return sum / static_cast<double>(field.values.size());
 }
 
-/// The median of white noise's powers, which are exponentially distributed, is ln 2 of their mean.
+/// Noise from the median: white noise's powers are exponentially distributed, so it is ln 2 of their mean.
 double shell_noise(const Field& spectrum, const PnahPlan& plan) {
   std::vector<double> powers;
   for_each_bin(spectrum, plan, [&](double power, double /*kr*/, double place) {
@@ -103,7 +103,7 @@ void fill_rings(const Field& spectrum, const PnahPlan& plan, MeasuredSpectrum& o
   }
 }
 
-/// Where the rings sink below the noise times `over`.
+/// Finds the radius at which the rings fall below the noise times `over`.
 void find_edge(double over, std::size_t last, MeasuredSpectrum& out) {
   const double threshold = out.noise_pa2 * (1.0 + over);
   for (std::size_t ring = last; ring > 0; --ring) {
@@ -142,7 +142,7 @@ MeasuredSpectrum measure_spectrum(const Field& aperture, std::size_t frequency, 
 
 namespace {
 
-/// Memory number `which` with this frame in it.
+/// Memory number `which`, including this frame.
 CutoffMemory remembered(const CutoffMemory& before, int which, std::int64_t half, const MeasuredSpectrum& measured) {
   const std::int64_t begun_half = half % 2 == which ? half : half - 1;
   const bool jumped = measured.level_pa2 > kJump * before.level_pa2 || kJump * measured.level_pa2 < before.level_pa2;
@@ -156,7 +156,7 @@ CutoffMemory remembered(const CutoffMemory& before, int which, std::int64_t half
   }
   const double off = measured.cutoff_rad_per_m / before.cutoff_rad_per_m;
   after.side = off > kBand ? 1 : off < 1.0 / kBand ? -1 : 0;
-  double share = 0.0;  // of the way to the measured cut-off
+  double share = 0.0;  // share of the step to the measured cut-off
   if (after.side != 0) {
     const bool moves = after.side == before.side;
     after.frames = moves ? 1 : before.frames;

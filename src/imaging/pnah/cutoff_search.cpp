@@ -16,15 +16,15 @@ namespace {
 using Complex = std::complex<double>;
 using Eigen::Index;
 
-/// Slopes that are tried. Flatter ones pass noise, steeper ones ring.
+/// Slopes to try. Flatter ones pass noise, steeper ones ring.
 constexpr std::array kSlopes = {0.025, 0.05, 0.1, 0.2, 0.4};
-/// Cut-offs that are tried first, from k up to the array's largest wavenumber.
+/// Number of cut-offs tried first, from k up to the array's largest wavenumber.
 constexpr int kCoarseSteps = 24;
-/// Then, for each slope, so many to each side of the best one, by this factor each.
+/// Then, for each slope, cut-offs tried on each side of the best one, apart by this factor.
 constexpr int kFineSteps = 4;
 constexpr double kFineFactor = 1.03;
 
-/// The lowest plane alone, a pixel a microphone, in the quantity that is propagated.
+/// Plan with the lowest plane alone, one pixel per microphone, in the propagated quantity.
 PnahPlan plan_of_search(PnahPlan plan) {
   plan.holography.planes_m = {*std::min_element(plan.holography.planes_m.begin(), plan.holography.planes_m.end())};
   plan.holography.upsample = 1;
@@ -41,7 +41,7 @@ double bin_rad_per_m(int bin, const PaddedAxis& axis) {
   return 2.0 * std::numbers::pi * signed_bin / (axis.padded * axis.pitch_m);
 }
 
-/// e^{2 pi j k x} / padded of the aperture's samples. (microphone, bin)
+/// e^{2 pi j k x} / padded for the aperture's samples. (microphone, bin)
 Eigen::MatrixXcd inverse_of(const PaddedAxis& axis) {
   Eigen::MatrixXcd out(axis.measured, axis.padded);
   for (int i = 0; i < axis.measured; ++i) {
@@ -147,8 +147,8 @@ Eigen::MatrixXcd CutoffSearch::filtered(const Eigen::MatrixXcd& propagated, doub
   return to_rows_ * (propagated.array() * kept).matrix() * to_columns_;
 }
 
-/// The expected relative error of Re(p v*)/2, whose mean field is the product of the mean fields, and whose variance
-/// follows from theirs, evenly spread over the pixels and independent of each other.
+/// Expected relative error of Re(p v*)/2. Its mean field is the product of the mean fields, and its variance follows
+/// from theirs, taken as evenly spread over the pixels and independent of each other.
 double CutoffSearch::intensity_error(const Imaged& pressure, const Imaged& velocity) {
   const auto intensity = [](const Eigen::MatrixXcd& p, const Eigen::MatrixXcd& v) -> Eigen::ArrayXXd {
     return 0.5 * (p.array() * v.array().conjugate()).real();
@@ -164,7 +164,7 @@ double CutoffSearch::intensity_error(const Imaged& pressure, const Imaged& veloc
   return std::sqrt((bias + variance) / mean.square().sum());
 }
 
-/// Nothing where the field says nothing of the filter.
+/// Returns nullopt if the field contains no information about the filter.
 std::optional<FilterReport> CutoffSearch::search_one(std::size_t frequency, std::span<const Complex> field,
                                                      std::uint64_t number, const MicrophoneMask& mask) {
   const PaddedAxis rows = plan_.rows();
@@ -209,7 +209,7 @@ std::optional<FilterReport> CutoffSearch::search_one(std::size_t frequency, std:
     }
   }
   if (!std::isfinite(best.squared_error)) {
-    return std::nullopt;  // so far away that growth leaves double precision
+    return std::nullopt;  // so far away that growth exceeds double precision
   }
   double error = std::sqrt((best.squared_error + estimate.squared_error) / energy);
   if (!velocity_finders_.empty()) {

@@ -10,8 +10,8 @@
 
 namespace nearfield {
 
-/// Searches cut-off and slope of pnah's filter, of every frequency (docs/pnah.md, The searched cut-off): those whose
-/// image of the lowest plane is nearest to the posterior mean of the field, which minimises the expected squared error.
+/// Searches cut-off and slope of pnah's filter at every frequency (docs/pnah.md, The searched cut-off): those with the
+/// image of the lowest plane nearest to the posterior mean of the field, which minimises the expected squared error.
 class CutoffSearch : public Search {
  public:
   /// Builds sonah's model of every frequency, on all processors.
@@ -22,8 +22,8 @@ class CutoffSearch : public Search {
   void restart() override;
 
  private:
-  /// What a filter that was found makes of the field, and what it is expected to be: for the error of an intensity,
-  /// which is the product of two quantities.
+  /// Image of the field by the found filter, and its estimate: for the error of an intensity, the product of two
+  /// quantities.
   struct Imaged {
     Eigen::MatrixXcd image;  ///< (row, column)
     FieldEstimate estimate;
@@ -36,14 +36,14 @@ class CutoffSearch : public Search {
                                                        std::span<const std::complex<double>> field,
                                                        std::uint64_t number, const MicrophoneMask& mask);
 
-  PnahPlan plan_;                                   ///< of the lowest plane alone, a pixel a microphone
+  PnahPlan plan_;                                   ///< with the lowest plane only, one pixel per microphone
   std::vector<SonahModel> models_;                  ///< [frequency]
   std::vector<WaveFinder> finders_;                 ///< [frequency]
-  PnahPlan velocity_plan_;                          ///< of an intensity: the same of normal velocity
-  std::vector<SonahModel> velocity_models_;         ///< [frequency]; empty but for an intensity
+  PnahPlan velocity_plan_;                          ///< for an intensity: plan_ with normal velocity
+  std::vector<SonahModel> velocity_models_;         ///< [frequency]; empty unless the quantity is an intensity
   std::vector<WaveFinder> velocity_finders_;        ///< likewise
-  std::vector<FilterReport> given_;                 ///< [frequency], the plan's
-  SearchMemory<std::vector<FilterReport>> before_;  ///< [frequency], found last; empty: the plan's
+  std::vector<FilterReport> given_;                 ///< [frequency], from the plan
+  SearchMemory<std::vector<FilterReport>> before_;  ///< [frequency], last result; empty: the plan's
   Eigen::MatrixXcd to_rows_;                        ///< (row, padded ky): the aperture's part of the inverse transform
   Eigen::MatrixXcd to_columns_;                     ///< (padded kx, column)
   Eigen::ArrayXXd kr_rad_per_m_;                    ///< (padded ky, padded kx)

@@ -79,7 +79,7 @@ class FixedExtrapolator : public Extrapolator {
   ComplexBuffer matrix_rows_;
 };
 
-/// Defines of kernels/imaging/predictor.cl for groups that pool `lines` lines; decides where prediction errors lie.
+/// Macros of kernels/imaging/predictor.cl for groups that pool `lines` lines; decides where prediction errors lie.
 ocl::Defines predictor_defines(const ocl::Device& device, const PnahPlan& plan, int group, int lines) {
   ocl::Defines defines = padding_defines(plan);
   const int order = plan.holography.extrapolation.order;
@@ -103,7 +103,7 @@ ocl::Defines predictor_defines(const ocl::Device& device, const PnahPlan& plan, 
   return defines;
 }
 
-/// Room for prediction errors in global memory, one byte when they fit into local memory.
+/// Buffer for prediction errors in global memory, one byte if they fit into local memory.
 ocl::Buffer<std::uint8_t> predictor_scratch(const ocl::Device& device, const ocl::Defines& defines,
                                             const PnahPlan& plan, std::size_t groups, int lines) {
   if (defines.at("LOCAL_SCRATCH") == "1") {

@@ -34,7 +34,7 @@ int steps_of(const PaddedAxis& axis) { return std::max(axis.before, axis.padded 
 /// Scalars between neighbouring positions in aperture.cl: LINE_STRIDE.
 int line_stride(int lines, int lanes) { return lanes == 1 ? lines + 1 - lines % 2 : round_up(lines, lanes); }
 
-/// Places of a padded line: PLACES.
+/// Positions of a padded line: PLACES.
 int places_of(const PaddedAxis& axis, int lanes) {
   const auto split = split_dft(axis.padded);
   return axis.padded + (lanes == 1 && split ? split->outer() : 0);
@@ -153,7 +153,7 @@ ocl::Defines axis_defines(const PnahPlan& plan, const PaddedAxis& axis, int lane
 ocl::Defines aperture_defines(const PnahPlan& plan, const FusedTuning& tuning,
                               const std::optional<SpectrumTables>& spectrum) {
   ocl::Defines defines = microphone_defines(plan);
-  defines.erase("FREQUENCIES");  // an argument
+  defines.erase("FREQUENCIES");  // is an argument
   defines.erase("ROWS");
   defines.erase("COLUMNS");
   defines["LANES"] = std::to_string(tuning.lanes);
@@ -434,7 +434,7 @@ void FusedPnah::build_stages(const ocl::Device& device, const PnahPlan& plan, co
   columns_place_ = columns_.arguments("half_number", "age");
 }
 
-/// The macros of the three kernels are one set: those of an axis are the other's, too.
+/// Merges the macros of the three kernels into one set, as those of one axis equal those of the other.
 void FusedPnah::build_frame(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning) {
   ocl::Defines defines = aperture_defines(plan, tuning, spectrum_);
   defines.merge(column_defines(plan, tuning));
@@ -490,7 +490,7 @@ void FusedPnah::enqueue_frame(const ComplexBuffer& spectra, const StatusBuffer& 
   frame_.set(frame_input_, spectra, status);
   frame_.set(frame_number_, launches_ + 1);
   frame_.enqueue(frame_launch_);
-  ++launches_;  // not where the launch failed: its groups have counted nothing
+  ++launches_;  // not after a failed launch: its groups have counted nothing
 }
 
 void FusedPnah::enqueue_stages(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {

@@ -14,32 +14,32 @@ namespace nearfield {
 struct MaskBuffers;
 class TransferTable;
 
-/// How the fused kernels are cut for a device. A vector is `lanes` neighbouring lines.
+/// Work distribution of the fused kernels for a device. A vector is `lanes` neighbouring lines.
 struct FusedTuning {
   int lanes = 1;               ///< 1, 4 or 8
-  int fit_group = 1;           ///< items a group of aperture.cl: 1, or a multiple of 64
-  int column_group = 1;        ///< items a group of columns.cl
-  int column_tile = 1;         ///< vectors a group
-  bool local_samples = false;  ///< whether columns.cl copies the aperture to local memory first
-  int row_group = 1;           ///< items a group of rows.cl
-  int row_tile = 1;            ///< vectors a group
-  bool check_here = true;      ///< whether aperture.cl checks for values that are not finite, else microphones.cl
-  bool one_launch = false;     ///< the three in one (frame.cl), of frames that are not batched; their groups are alike
+  int fit_group = 1;           ///< items per group of aperture.cl: 1, or a multiple of 64
+  int column_group = 1;        ///< items per group of columns.cl
+  int column_tile = 1;         ///< vectors per group
+  bool local_samples = false;  ///< true: columns.cl copies the aperture to local memory first
+  int row_group = 1;           ///< items per group of rows.cl
+  int row_tile = 1;            ///< vectors per group
+  bool check_here = true;      ///< true: aperture.cl checks for values that are not finite, else microphones.cl
+  bool one_launch = false;     ///< the three kernels in one (frame.cl), for unbatched frames; their groups are equal
 };
 
-/// GPUs: one line an item, many items a group. Others: vectors of lines, one item a group.
+/// GPUs: one line per item, many items per group. Others: vectors of lines, one item per group.
 FusedTuning default_tuning(const ocl::DeviceInfo& device, const PnahPlan& plan);
 
-/// Whether the three kernels of a frame may be one: no batch, one line an item, and both axes cut alike.
+/// True if the three kernels of a frame may be one: no batch, one line per item, and both axes cut alike.
 bool fits_one_launch(const PnahPlan& plan, const FusedTuning& tuning);
 
-/// Why the fused path cannot run this plan on this device, as a sentence; empty where it can.
+/// Reason why the fused path cannot run this plan on this device, as a sentence; empty if it can.
 std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& plan);
 
-/// Three launches a frame and no FFT library: conditioning and predictors (aperture.cl); rows transformed along x,
+/// Three launches per frame and no FFT library: conditioning and predictors (aperture.cl); rows transformed along x,
 /// columns extended, transformed, filtered, propagated and transformed back for the aperture's rows (columns.cl); the
-/// last transform along x for the aperture's columns (rows.cl). Where work-groups of a launch can hand over to each
-/// other, these are one launch (frame.cl). Another one, microphone_check, where there are many frequencies.
+/// last transform along x for the aperture's columns (rows.cl). On devices whose work-groups of a launch can hand over
+/// to each other, these are one launch (frame.cl). With many frequencies there is another one, microphone_check.
 class FusedPnah : public Imager {
  public:
   FusedPnah(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning);
@@ -55,8 +55,7 @@ class FusedPnah : public Imager {
 
   /// [frame][frequency][column][row], the input of the images: calibrated, unusable microphones replaced.
   [[nodiscard]] const ComplexBuffer& samples() const { return samples_; }
-  /// [frame][frequency][step][tap], the extrapolation of the samples past the aperture; [step][tap] where nothing is
-  /// fitted.
+  /// [frame][frequency][step][tap], extrapolation of the samples past the aperture; [step][tap] if nothing is fitted.
   [[nodiscard]] const ComplexBuffer& extension_x() const { return extension_x_; }
   [[nodiscard]] const ComplexBuffer& extension_y() const { return extension_y_; }
   [[nodiscard]] int spectrum_stride() const { return spectrum_stride_; }
@@ -76,10 +75,10 @@ class FusedPnah : public Imager {
   void set_results() final;
 
   std::string description_;
-  std::optional<SpectrumTables> spectrum_;  ///< where the cut-off is measured
+  std::optional<SpectrumTables> spectrum_;  ///< set if the cut-off is measured
   ocl::Device device_;
   PnahPlan plan_;
-  std::unique_ptr<TransferTable> transfer_table_;  ///< where cut-offs are searched
+  std::unique_ptr<TransferTable> transfer_table_;  ///< set if cut-offs are searched
   ocl::Arena arena_;
   int spectrum_stride_;
   int slice_stride_;
@@ -96,23 +95,23 @@ class FusedPnah : public Imager {
   ComplexBuffer transfer_;
   ocl::Kernel check_;
   ocl::Kernel aperture_;
-  ocl::Arguments<2> measured_;  ///< of aperture_
+  ocl::Arguments<2> measured_;  ///< arguments of aperture_
   ocl::Kernel columns_;
   ocl::Kernel rows_;
-  ocl::Arguments<1> frame_status_;  ///< of rows_
+  ocl::Arguments<1> frame_status_;  ///< arguments of rows_
   ocl::Arguments<2> rows_results_;
-  ocl::Kernel frame_;  ///< in place of the three
+  ocl::Kernel frame_;  ///< replaces the three kernels
   ocl::Arguments<2> frame_input_;
   ocl::Arguments<2> frame_results_;
   ocl::Arguments<1> frame_number_;
   ocl::Arguments<2> frame_place_;
   ocl::Arguments<1> frame_reports_;
-  std::uint32_t launches_ = 0;   ///< of frame_
-  IncompleteFrames incomplete_;  ///< where the cut-off is measured, as those below
+  std::uint32_t launches_ = 0;   ///< number of launches of frame_
+  IncompleteFrames incomplete_;  ///< used if the cut-off is measured, like the members below
   ocl::Arguments<2> columns_place_;
   ocl::Arguments<2> rows_place_;
   ocl::Arguments<1> rows_reports_;
-  ocl::Launch check_launch_{};  ///< of one frame, as the others
+  ocl::Launch check_launch_{};  ///< launch for one frame, like the others
   ocl::Launch aperture_launch_{};
   ocl::Launch columns_launch_{};
   ocl::Launch rows_launch_{};

@@ -10,7 +10,7 @@
 namespace nearfield {
 namespace {
 
-/// The staged path supports every plan.
+/// Always empty: the staged path supports every plan.
 std::string no_obstacle(const ocl::DeviceInfo& /*device*/, const PnahPlan& /*plan*/) { return {}; }
 
 std::unique_ptr<Imager> make_pnah(const ocl::Device& device, const PnahPlan& plan) {

@@ -36,7 +36,7 @@ double log_gain(double kr, double k, double distance_m, double cutoff, const Fil
   return growth + std::min(relative, 0.0);
 }
 
-/// The largest of it up to the corner of K-space.
+/// Largest log_gain() up to the corner of K-space.
 double largest_log_gain(const PnahPlan& plan, std::size_t frequency, double distance_m) {
   constexpr int kSteps = 1000;
   double largest = 0.0;
@@ -48,7 +48,7 @@ double largest_log_gain(const PnahPlan& plan, std::size_t frequency, double dist
   return largest;
 }
 
-/// Throws ConfigError where the values of a batch are more than a kernel's indices count.
+/// Throws ConfigError if a batch has more values than a kernel's indices can count.
 void require_indices(const PnahPlan& plan) {
   const HolographySettings& holography = plan.holography;
   const auto images = static_cast<double>(plan.fields()) * static_cast<double>(plan.holograms());
@@ -217,7 +217,7 @@ std::vector<FilterReport> constant_reports(const PnahPlan& plan) {
 
 namespace {
 
-/// z of the microphone that is nearest to the planes. Around a surface they may stand anywhere.
+/// z of the microphone nearest to the planes. Around a surface they may be anywhere.
 double lowest_microphone_m(const PnahPlan& plan) {
   double lowest_m = plan.standoff_m;
   const bool may_differ = !plan.geometry.is_grid() && !plan.surface;

@@ -77,7 +77,7 @@ Field transposed(const Field& field) {
   return result;
 }
 
-/// Each row extended by its own predictor.
+/// Extends each row by its own predictor.
 Field extend_each_row(const Field& field, int order, const PaddedAxis& axis, bool& fell_back) {
   Field result(field.rows, axis.padded);
   for (int row = 0; row < field.rows; ++row) {

@@ -7,8 +7,8 @@
 
 #include "imaging/pnah/pnah_plan.hpp"
 
-/// Planar near-field acoustic holography in plain double precision, written from the formulas of docs/pnah.md and
-/// nothing else: it shares sizes and settings with the device's plan, but no window, predictor, filter or transform.
+/// Planar near-field acoustic holography in plain double precision, written from the formulas of docs/pnah.md alone: it
+/// shares sizes and settings with the device's plan, but no window, predictor, filter or transform.
 namespace nearfield::reference {
 
 using Complex = std::complex<double>;
@@ -53,8 +53,8 @@ Field transform(const Field& field, double sign);
 /// at distance d from the array; of the pressure where the plan's quantity is intensity.
 Complex transfer(double kx, double ky, double distance_m, std::size_t frequency, const PnahPlan& plan);
 
-/// From the unscaled forward transform to the image on one plane, [row][column] of ImageGrid. Active intensity
-/// is Re(p v*)/2 of pressure and velocity, with an imaginary part of 0.
+/// Converts the unscaled forward transform to the image on one plane, [row][column] of ImageGrid. Active intensity is
+/// Re(p v*)/2 of pressure and velocity, with an imaginary part of 0.
 Field back_propagate(const Field& spectrum, double plane_m, std::size_t frequency, const PnahPlan& plan);
 
 struct PnahImages {
@@ -64,36 +64,36 @@ struct PnahImages {
   int non_finite_channels = 0;
 };
 
-/// Where a frame lies in its stream, and whether it has all its bits; else it is not remembered.
+/// Position of a frame in its stream, and whether it has all its bits; else it is not remembered.
 struct FrameHop {
   std::uint64_t hop = 0;
   bool is_whole = true;
 };
 
-/// One of the two memories of a measured cut-off, of a frequency.
+/// One of the two memories of a measured cut-off at one frequency.
 struct CutoffMemory {
   std::int64_t begun_half = 0;  ///< number of the half of a memory in which it began
-  int frames = 0;               ///< of the mean; 0: nothing is remembered
+  int frames = 0;               ///< number of frames in the mean; 0: nothing is remembered
   double cutoff_rad_per_m = 0.0;
   double noise_pa2 = 0.0;
   double level_pa2 = 0.0;
-  int side = 0;  ///< on which the last frame was off by more than the band: 1 above, -1 below, 0 it was not
+  int side = 0;  ///< sign of the last frame's deviation by more than the band: 1 above, -1 below, 0 within
 };
 
-/// What a measured cut-off is for a frame, of a frequency, and what is remembered of the frames so far.
+/// Cut-off measured for a frame at one frequency, and the memories of the frames so far.
 struct CutoffState {
-  double cutoff_rad_per_m = 0.0;  ///< 0: there was no frame yet
+  double cutoff_rad_per_m = 0.0;  ///< 0: no frame so far
   double slope = 0.0;
   double noise_pa2 = 0.0;
   double level_pa2 = 0.0;
-  std::array<CutoffMemory, 2> memories = {};  ///< the first one begins in even halves, the other one in odd ones
+  std::array<CutoffMemory, 2> memories = {};  ///< the first begins in even halves, the second in odd ones
 };
 
-/// The whole imager on one frame of spectra [frequency][row][column], Pa. Where the cut-off is measured, `states`
+/// The whole imager on one frame of spectra [frequency][row][column], Pa. If the cut-off is measured, `states`
 /// [frequency] is the state after the frame before; empty: there was none.
 PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan, std::vector<CutoffState>& states,
                 const FrameHop& hop);
-/// A frame without any before it.
+/// Images a frame without any before it.
 PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan);
 
 }  // namespace nearfield::reference

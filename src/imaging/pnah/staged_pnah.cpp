@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kChannelGroup = 64;
 constexpr std::size_t kTileColumns = 32;
 constexpr std::size_t kTileRows = 4;
-/// Items a group, and lines in a vector, of the spectrum's measurement on GPUs and on processors.
+/// Items per group on GPUs, and lines per vector on processors, for the measurement of the spectrum.
 constexpr int kSpectrumGroup = 128;
 constexpr int kSpectrumLanes = 8;
 

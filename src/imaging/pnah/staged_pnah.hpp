@@ -23,8 +23,9 @@ class Microphones {
   Microphones(const Microphones&) = delete;
   Microphones& operator=(const Microphones&) = delete;
   void use(const MicrophoneMask& mask);
-  /// Other predictions from all microphones, [masked][row][column], of one frequency until another mask is used, of a
-  /// plan that fills from all; empty: those of the mask itself. They must stay until the write has been done.
+  /// Writes other predictions from all microphones, [masked][row][column], of one frequency, until another mask is
+  /// used; for a plan that fills from all; empty: those of the mask itself. They must stay unchanged until the write
+  /// has been done.
   void enqueue_fill(std::size_t frequency, std::span<const float> weights);
   /// Channels that the mask in use leaves out, ascending.
   [[nodiscard]] const std::vector<std::int32_t>& masked() const { return masked_; }
@@ -34,7 +35,7 @@ class Microphones {
  private:
   ocl::Device device_;
   ComplexBuffer gains_;
-  ocl::Buffer<float> places_;  ///< [channel][x, y, z], m; one value of a regular grid, which reads none
+  ocl::Buffer<float> places_;  ///< [channel][x, y, z], m; one value for a regular grid, which does not use it
   std::unique_ptr<MaskBuffers> mask_;
   ocl::Buffer<std::uint8_t> usable_;
   ComplexBuffer conditioned_;
@@ -43,15 +44,15 @@ class Microphones {
   ocl::Kernel predict_;
   ocl::Kernel predict_by_prior_;
   bool fills_from_all_ = false;
-  bool uses_prior_ = false;  ///< the mask has predictions from all microphones
+  bool uses_prior_ = false;  ///< true if the mask has predictions from all microphones
   std::vector<std::int32_t> masked_;
-  std::vector<float> prior_weights_;  ///< of the mask in use, where the plan fills from all
-  std::vector<bool> has_others_;      ///< the device has other ones than these, [frequency]
+  std::vector<float> prior_weights_;  ///< predictions of the mask in use, if the plan fills from all
+  std::vector<bool> has_others_;      ///< true if the device holds others than prior_weights_, [frequency]
   ocl::Launch launch_;
-  ocl::Launch predict_launch_{};  ///< of no items where nothing is masked
+  ocl::Launch predict_launch_{};  ///< no items if nothing is masked
 };
 
-/// Measures each hologram's cut-off where the plan sets cutoff: auto: conditioned -> reports.
+/// Measures each hologram's cut-off if the plan sets cutoff: auto: conditioned -> reports.
 class CutoffMeter {
  public:
   CutoffMeter(const ocl::Device& device, const PnahPlan& plan);
@@ -87,7 +88,7 @@ class Extrapolator {
 
 std::unique_ptr<Extrapolator> make_extrapolator(const ocl::Device& device, const PnahPlan& plan);
 
-/// From the forward transform to the images of all planes: filter, propagator, inverse transform, crop.
+/// Converts the forward transform to the images of all planes: filter, propagator, inverse transform, crop.
 class Propagator {
  public:
   Propagator(const ocl::Device& device, const PnahPlan& plan);
@@ -95,12 +96,12 @@ class Propagator {
   Propagator(const Propagator&) = delete;
   Propagator& operator=(const Propagator&) = delete;
   /// spectrum [frame][frequency][padded row][padded column], unscaled -> images [frame][plane][frequency][row][column].
-  /// Moves the status on. `reports` are read where the cut-off is measured.
+  /// Moves the status to taken_status. `reports` are read if the cut-off is measured.
   void enqueue(const ComplexBuffer& spectrum, const StatusBuffer& status, const ComplexBuffer& images,
                const StatusBuffer& taken_status, const ReportBuffer& reports);
   /// [plane][field][frequency][padded row][padded column], filter times propagator.
   [[nodiscard]] const ComplexBuffer& transfer() const;
-  /// Other cut-offs and slopes, [frequency]. Waits.
+  /// Sets other cut-offs and slopes, [frequency]. Waits.
   void use(std::span<const FilterReport> filters);
 
  private:
@@ -111,10 +112,10 @@ class Propagator {
   ocl::Kernel crop_;
   ocl::Launch apply_launch_{};
   ocl::Launch crop_launch_{};
-  bool is_measured_;  ///< the cut-off
+  bool is_measured_;  ///< true if the cut-off is measured
 };
 
-/// One kernel for each stage, transforms by clFFT: supports every plan, in about ten launches.
+/// One kernel per stage, transforms by clFFT: supports every plan, in about ten launches.
 class StagedPnah : public Imager {
  public:
   StagedPnah(const ocl::Device& device, const PnahPlan& plan);

@@ -8,10 +8,10 @@
 namespace nearfield::work {
 namespace {
 
-/// Of one sample of a Burg stage: a product with its conjugate, two squares, and both errors' new values.
+/// Operations per sample of a Burg stage: a product with its conjugate, two squares, and both errors' new values.
 constexpr double kBurgOperations = 8.0 + 8.0 + 2.0 * kMultiplyAdd;
 
-/// The sizes of a launch.
+/// Sizes of a launch.
 struct Sizes {
   double windows, frequencies, planes, microphones;
   double rows, columns, padded_rows, padded_columns, taps, upsample, pixels;
@@ -83,8 +83,8 @@ StageWork aperture(const Sizes& s) {
           .operations = burg_operations(s)};
 }
 
-/// Rows transformed along x by one sum over their samples, with what extends them; columns extended and transformed;
-/// for each plane times the transfer function, and transformed back.
+/// Rows transformed along x by one sum over their samples and extensions; columns extended and transformed, multiplied
+/// by the transfer function for each plane, and transformed back.
 StageWork columns(const Sizes& s) {
   const double transform = s.padded_columns * transform_operations(s.padded_rows);
   const double sums = s.padded_columns * (s.rows * s.columns + (s.padded_columns - s.columns) * s.taps) * kMultiplyAdd;
@@ -101,7 +101,7 @@ StageWork rows(const Sizes& s) {
           .operations = s.images() * s.rows * transform_operations(s.padded_columns)};
 }
 
-/// The three in one launch.
+/// The three kernels in one launch.
 StageWork frame(const Sizes& s) {
   StageWork sum{.stage = "imaging/fused/frame"};
   for (const StageWork& part : {aperture(s), columns(s), rows(s)}) {

@@ -4,9 +4,9 @@
 
 namespace nearfield::work {
 
-/// The check for microphones that are not finite, and the filling of those that are masked, for `windows` windows.
+/// Work of the check for microphones that are not finite and the filling of masked ones, for `windows` windows.
 WorkModel microphones(const ArrayPlan& array, int windows);
-/// All stages of PNAH, of the fused kernels and of the way stage by stage.
+/// Work of all stages of PNAH, of the fused and of the staged path.
 WorkModel pnah(const ArrayPlan& array, const HolographySettings& holography, int windows);
 
 }  // namespace nearfield::work

@@ -9,10 +9,10 @@
 
 namespace nearfield {
 
-/// Factors between the places of half an array, or half an image, and the modes of a parity class: a matrix
-/// (place, mode), in single precision as kernels have it. Where rows and columns are alike, half of a class follows
-/// from the other half, and class 2 from class 1; only what does not follow is kept, since searches hold the factors of
-/// several priors as long as a stream runs.
+/// Factors between the places of half an array, or half an image, and the modes of a parity class: a matrix (place,
+/// mode), in single precision as in kernels. If rows and columns are alike, half of a class follows from the other
+/// half, and class 2 from class 1; only the independent part is kept, since searches hold the factors of several priors
+/// for as long as a stream runs.
 /// Scalar: float or std::complex<float>.
 template <class Scalar>
 class ClassFactors {
@@ -22,8 +22,7 @@ class ClassFactors {
   ClassFactors() = default;
   explicit ClassFactors(Matrix values)
       : places_(values.rows()), values_(std::make_shared<const Matrix>(std::move(values))) {}
-  /// Of `side` rows and columns, where each mode stays as it is (1) or changes its sign (-1) when these change places.
-  /// signs: [mode]
+  /// Factors for `side` rows and columns; swapping these keeps each mode (1) or changes its sign (-1). signs: [mode]
   ClassFactors(const Matrix& values, Eigen::Index side, std::span<const int> signs)
       : places_(values.rows()), side_(side), signs_(values.cols()) {
     for (Eigen::Index mode = 0; mode < values.cols(); ++mode) {
@@ -37,7 +36,7 @@ class ClassFactors {
     }
     values_ = std::make_shared<const Matrix>(std::move(kept));
   }
-  /// The same modes with rows and columns, `side` of each, in each other's place; shares what is kept.
+  /// The modes with rows and columns swapped, `side` of each; shares the kept factors.
   [[nodiscard]] ClassFactors transposed(Eigen::Index side) const {
     ClassFactors out = *this;
     out.side_ = side;
@@ -45,14 +44,14 @@ class ClassFactors {
     return out;
   }
 
-  /// How many factors are kept.
+  /// Number of kept factors.
   [[nodiscard]] Eigen::Index kept() const { return values_ ? values_->size() : 0; }
   [[nodiscard]] Scalar at(Eigen::Index place, Eigen::Index mode) const {
     const Eigen::Index own = is_transposed_ ? partner(place) : place;
     const Scalar value = (*values_)(kept_of(own), mode);
     return is_below(own) ? static_cast<float>(signs_(mode)) * value : value;
   }
-  /// (mode, column) to (place, column).
+  /// Maps (mode, column) to (place, column).
   template <class Modes>
   [[nodiscard]] auto times(const Modes& modes) const {
     using Out = Eigen::Matrix<typename Modes::Scalar, Eigen::Dynamic, Eigen::Dynamic>;
@@ -76,7 +75,7 @@ class ClassFactors {
     }
     return out;
   }
-  /// (place, column) to (mode, column), by the transposed matrix.
+  /// Maps (place, column) to (mode, column), by the transposed matrix.
   template <class Places>
   [[nodiscard]] auto transposed_times(const Places& places) const {
     using Out = Eigen::Matrix<typename Places::Scalar, Eigen::Dynamic, Eigen::Dynamic>;
@@ -101,19 +100,19 @@ class ClassFactors {
   }
 
  private:
-  /// In double precision, in which products are computed.
+  /// Matrix in double precision, in which products are computed.
   using WideMatrix = Eigen::Matrix<std::conditional_t<std::is_same_v<Scalar, float>, double, std::complex<double>>,
                                    Eigen::Dynamic, Eigen::Dynamic>;
-  /// How many kept rows have a copy in double precision at a time.
+  /// Number of kept rows that have a copy in double precision at a time.
   static constexpr Eigen::Index kRowsAtOnce = 256;
   [[nodiscard]] WideMatrix wide_rows(Eigen::Index first) const {
     const Eigen::Index count = std::min(kRowsAtOnce, values_->rows() - first);
     return values_->middleRows(first, count).template cast<typename WideMatrix::Scalar>();
   }
   [[nodiscard]] Eigen::Index partner(Eigen::Index place) const { return place % side_ * side_ + place / side_; }
-  /// Whether a place follows from its partner.
+  /// True if a place follows from its partner.
   [[nodiscard]] bool is_below(Eigen::Index place) const { return signs_.size() > 0 && place / side_ > place % side_; }
-  /// Row of values_ that a place, or its partner, has.
+  /// Row of values_ for a place or its partner.
   [[nodiscard]] Eigen::Index kept_of(Eigen::Index place) const {
     if (signs_.size() == 0) {
       return place;
@@ -123,8 +122,8 @@ class ClassFactors {
   }
 
   Eigen::Index places_ = 0;
-  Eigen::Index side_ = 0;       ///< where rows and columns may change places
-  bool is_transposed_ = false;  ///< values_ are those of the partners
+  Eigen::Index side_ = 0;       ///< number of rows and columns if they may be swapped
+  bool is_transposed_ = false;  ///< true: values_ are those of the partners
   Eigen::VectorXd signs_;       ///< [mode]; empty: every place is kept
   std::shared_ptr<const Matrix> values_;
 };

@@ -12,9 +12,9 @@ namespace {
 using Complex = std::complex<double>;
 using Eigen::Index;
 
-/// From place to place: 2 thirds of the pitch, or kStepOfStandoff where that is more.
+/// Step of the grid: 2 thirds of the pitch, or kStepOfStandoff if that is more.
 constexpr int kStepThirds = 2;
-/// The filter's power is known at every second place from the centre on.
+/// The filter's power is computed at every second position from the centre on.
 constexpr int kCoarsePlaces = 2;
 
 }  // namespace
@@ -40,7 +40,8 @@ PointGrid::PointGrid(const PnahPlan& plan, std::size_t frequency, const SonahMod
       y_(make_axis(plan.geometry.rows, plan.geometry.pitch_y_m, plan.standoff_m)),
       bounds_(plan, x_.step_m(), y_.step_m()) {}
 
-/// Modes as a field at the microphones, so that its product with a source's field there is that in modes. (row, column)
+/// Converts modes to a field at the microphones, so that its product with a source's field there equals that in modes.
+/// (row, column)
 Eigen::MatrixXcd PointGrid::at_microphones(const Eigen::VectorXcd& white) const {
   const Index rows = y_.microphones;
   const Index columns = x_.microphones;
@@ -66,8 +67,8 @@ Eigen::MatrixXcd PointGrid::at_microphones(const Eigen::VectorXcd& white) const 
 /// Products of a field at the microphones with those of monopoles this far from the array's plane. (x, y)
 Eigen::MatrixXcd PointGrid::filter(const Eigen::MatrixXcd& field, double distance_m) const {
   // A monopole's field depends on the distance alone: for each distance along y one matrix from microphones along x to
-  // places along x.
-  std::map<int, std::vector<std::pair<Index, Index>>> pairs;  // of a place and a microphone along y, by their distance
+  // positions along x.
+  std::map<int, std::vector<std::pair<Index, Index>>> pairs;  // (position, microphone) along y, by their distance
   for (Index place = 0; place < y_.count; ++place) {
     for (int row = 0; row < y_.microphones; ++row) {
       pairs[std::abs(y_.thirds(place) - 3 * row)].emplace_back(place, row);

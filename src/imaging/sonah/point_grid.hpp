@@ -9,20 +9,20 @@
 
 namespace nearfield {
 
-/// Monopoles at places that a matched filter looks at: over the array and a standoff beside it, at four depths behind
-/// the surface.
+/// Monopoles at the grid of positions for a matched filter: over the array and a standoff beside it, at four depths
+/// behind the surface.
 class PointGrid {
  public:
   /// `model` must outlive it.
   PointGrid(const PnahPlan& plan, std::size_t frequency, const SonahModel& model);
-  /// The place with the largest output of the matched filter. `white`: modes of the residual over power + noise, of
+  /// Position with the largest output of the matched filter. `white`: modes of the residual over power + noise, for
   /// noise number `step`; `prior` is the residual's power t.
   [[nodiscard]] Candidate strongest(const Eigen::VectorXcd& white, int step, double prior);
-  /// Where its places, and what becomes of them, may be.
+  /// Bounds of its positions and of sources moved from them.
   [[nodiscard]] const PointBounds& bounds() const { return bounds_; }
 
  private:
-  /// Places along an axis, in thirds of the pitch from the first microphone.
+  /// Positions along an axis, in thirds of the pitch from the first microphone.
   struct Axis {
     int microphones = 0;
     double pitch_m = 0.0;
@@ -34,7 +34,7 @@ class PointGrid {
     [[nodiscard]] double from_centre_m(Eigen::Index place) const {
       return pitch_m * (thirds(place) / 3.0 - (microphones - 1) / 2.0);
     }
-    /// Most thirds between a place and a microphone.
+    /// Largest distance in thirds between a position and a microphone.
     [[nodiscard]] int longest() const;
   };
   static Axis make_axis(int microphones, double pitch_m, double standoff_m);
@@ -49,8 +49,8 @@ class PointGrid {
   Axis x_;
   Axis y_;
   PointBounds bounds_;
-  std::vector<Eigen::MatrixXf> powers_;  ///< g^H (C + n)^{-1} g of a quarter of the plane. [depth](noise step, y and x)
-  Eigen::Index quarter_columns_ = 0;     ///< places of powers_ along x, from the centre on
+  std::vector<Eigen::MatrixXf> powers_;  ///< g^H (C + n)^{-1} g on a quarter of the plane. [depth](noise step, y and x)
+  Eigen::Index quarter_columns_ = 0;     ///< positions of powers_ along x, from the centre on
   Eigen::Index quarter_rows_ = 0;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 using Eigen::Index;
 
-/// Of this process: engines and imagers that mask the same array make masks one after the other.
+/// Cache of this process: engines and imagers that mask the same array make masks one after the other.
 PriorInverses& kept_inverses() {
   static PriorInverses kept(kFillNoise, kKeptInverseBytes);
   return kept;
@@ -25,7 +25,7 @@ FoldedPlace folded_place(const ArrayGeometry& geometry, Index channel, std::size
   const Index far_row = geometry.rows - 1 - row;
   const Index far_column = geometry.columns - 1 - column;
   const auto along = [](Index near, Index far, bool is_odd) {
-    // A centre line is its own mirror: twice in even classes, not at all in odd ones.
+    // A centre line is its own mirror image: it counts twice in even classes and not at all in odd ones.
     return near == far ? (is_odd ? 0.0 : 2.0) : (near > far && is_odd ? -1.0 : 1.0);
   };
   return {.sample = std::min(row, far_row) * ((geometry.columns + 1) / 2) + std::min(column, far_column),

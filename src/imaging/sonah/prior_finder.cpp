@@ -51,7 +51,7 @@ FoundWaves PriorFinder::find_beside(std::size_t candidate, Chosen& chosen, std::
 FoundWaves PriorFinder::find_from(Chosen& chosen, bool chooses, std::span<const std::complex<double>> field,
                                   const MicrophoneMask& mask) {
   const std::size_t in_force = chosen.candidate.value_or(0);
-  // Silence is as probable under each.
+  // Silence is equally probable under all priors.
   const bool is_silent = std::all_of(field.begin(), field.end(), [](const auto& value) { return value == 0.0; });
   if (is_silent || finders_.size() == 1 || (chosen.candidate && !chooses)) {
     return find_beside(in_force, chosen, field, mask);

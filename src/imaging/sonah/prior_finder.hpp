@@ -15,23 +15,23 @@
 
 namespace nearfield {
 
-/// By how much another prior's criterion must be below that of the prior in force, nepers.
+/// Margin in nepers by which another prior's criterion must be below that of the prior in force.
 inline constexpr double kPriorPreference = 10.0;
 
-/// What the device needs of a candidate's model of a frequency.
+/// Makes the device arrays of a candidate's model at a frequency.
 using MakeSonahArrays = std::function<std::shared_ptr<const SonahArrays>(std::size_t candidate, std::size_t frequency)>;
 
 /// Chooses the prior of one frequency, and finds the plane waves and point sources beside it (docs/sonah.md): every
 /// kSearchHalf searches that with the least criterion (WaveFinder::criterion()), each with the sources that are found
-/// beside it. Within one memory the prior in force is given up for one that is better by kPriorPreference alone; a
-/// memory that begins prefers the first candidate by as much, since its choice may not depend on searches before it.
+/// beside it. Within one memory the prior in force is replaced only by one that is better by kPriorPreference; a memory
+/// that begins prefers the first candidate by as much, since its choice may not depend on earlier searches.
 class PriorFinder : public FrequencyFinder {
  public:
-  /// `candidates` must outlive it; the first one is in force until one is chosen. make_arrays: called where the prior
+  /// `candidates` must outlive it; the first one is in force until one is chosen. make_arrays: called when the prior
   /// changes, so that the thread that computes frames need not make them; may be empty.
   PriorFinder(const PnahPlan& plan, std::size_t frequency, const std::vector<PriorModels>& candidates,
               MakeSonahArrays make_arrays = {});
-  /// Starts with what it chose and found before.
+  /// Starts with its previous choice and findings.
   FoundWaves find(std::span<const std::complex<double>> field, std::uint64_t number,
                   const MicrophoneMask& mask) override;
   void restart() override {
@@ -41,10 +41,10 @@ class PriorFinder : public FrequencyFinder {
   }
 
  private:
-  /// What one memory has.
+  /// State of one memory.
   struct Chosen {
-    std::optional<std::size_t> candidate = {};  ///< in force; none: nothing has been chosen yet
-    std::vector<Sources> sources = {};          ///< [candidate], found last beside it
+    std::optional<std::size_t> candidate = {};  ///< in force; nullopt: nothing has been chosen yet
+    std::vector<Sources> sources = {};          ///< [candidate], last found beside it
     bool operator==(const Chosen&) const = default;
   };
   FoundWaves find_from(Chosen& chosen, bool chooses, std::span<const std::complex<double>> field,
@@ -58,8 +58,8 @@ class PriorFinder : public FrequencyFinder {
   SearchMemory<Chosen> before_;
   std::size_t frequency_;
   MakeSonahArrays make_arrays_;
-  std::size_t arrays_candidate_ = 0;           ///< of the findings before
-  std::shared_ptr<const SonahArrays> arrays_;  ///< of that candidate; null until the prior first changes
+  std::size_t arrays_candidate_ = 0;           ///< candidate of the previous findings
+  std::shared_ptr<const SonahArrays> arrays_;  ///< arrays of that candidate; null until the prior first changes
 };
 
 }  // namespace nearfield

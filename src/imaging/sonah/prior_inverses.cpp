@@ -30,7 +30,7 @@ std::shared_ptr<const PriorInverses::Classes> PriorInverses::of(const ArrayPlan&
   const Key key = key_of(plan, plan.wavenumber(frequency));
   std::shared_ptr<const Classes> inverses = find(key);
   if (!inverses) {
-    // Without the lock: it takes a tenth of a second.
+    // Computed without the lock, as it takes a tenth of a second.
     inverses = std::make_shared<const Classes>(inverse_covariances(plan, frequency, noise_));
     keep(key, inverses);
   }
@@ -51,8 +51,9 @@ void PriorInverses::keep(const Key& key, const std::shared_ptr<const Classes>& i
   const std::scoped_lock lock(mutex_);
   ++made_;
   const std::size_t bytes = bytes_of(*inverses);
+  // Another thread may have made it meanwhile.
   const bool is_there =
-      std::any_of(kept_.begin(), kept_.end(), [&](const Kept& kept) { return kept.key == key; });  // by another thread
+      std::any_of(kept_.begin(), kept_.end(), [&](const Kept& kept) { return kept.key == key; });
   if (is_there || bytes > most_bytes_) {
     return;
   }

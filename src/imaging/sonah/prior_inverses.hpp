@@ -11,25 +11,24 @@
 
 namespace nearfield {
 
-/// Inverses of the microphones' covariance (inverse_covariances()) that are kept from mask to mask, as no mask changes
-/// them, until forget(). Any number of threads may call it; two that need what is not there yet may both make it, to
-/// the same bits.
+/// Cache of inverses of the microphones' covariance (inverse_covariances()), which no mask changes, until forget(). Any
+/// number of threads may call it; two that need the same missing entry may both make it, with identical bits.
 class PriorInverses {
  public:
   using Classes = std::array<Eigen::MatrixXd, kParities>;
 
-  /// What was used longest ago is dropped where there are more bytes than this.
+  /// Drops the least recently used entries above `most_bytes`.
   PriorInverses(double noise, std::size_t most_bytes) : noise_(noise), most_bytes_(most_bytes) {}
-  /// Of a grid of microphones.
+  /// Inverses for a grid of microphones.
   std::shared_ptr<const Classes> of(const ArrayPlan& plan, std::size_t frequency);
-  /// Drops those of this array, whatever the frequency.
+  /// Drops the entries of this array at all frequencies.
   void forget(const ArrayPlan& plan);
-  /// How many were made, not found.
+  /// Number of inverses that were made, not found.
   [[nodiscard]] std::size_t made() const;
   [[nodiscard]] std::size_t bytes() const;
 
  private:
-  /// All that the prior's covariance depends on.
+  /// All parameters of the prior's covariance.
   struct Key {
     int rows = 0;
     int columns = 0;
@@ -50,8 +49,8 @@ class PriorInverses {
 
   double noise_;
   std::size_t most_bytes_;
-  mutable std::mutex mutex_;  // guards all that follows
-  std::list<Kept> kept_;      ///< the latest used first
+  mutable std::mutex mutex_;  // guards all members below
+  std::list<Kept> kept_;      ///< most recently used first
   std::size_t bytes_ = 0;
   std::size_t made_ = 0;
 };

@@ -25,7 +25,7 @@ double model_bytes(const PnahPlan& plan) {
   const MirroredSizes sizes = mirrored_sizes(plan);
   const auto planes = static_cast<double>(plan.holography.planes_m.size());
   const auto samples = static_cast<double>(sizes.samples);
-  // Of square arrays the whole of class 1 and half of classes 0 and 3, each with its diagonal.
+  // Kept factors of square arrays: all of class 1 and half of classes 0 and 3, each with its diagonal.
   const auto kept = [&](double places, bool is_mirrored) {
     return is_mirrored ? 2.0 * places + std::sqrt(places) : kParities * places;
   };

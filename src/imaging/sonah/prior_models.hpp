@@ -7,7 +7,7 @@
 /// The priors that searches choose among (docs/sonah.md).
 namespace nearfield {
 
-/// Most bytes of the models of all priors, beyond which the prior is the layer: start and memory grow threefold.
+/// Largest size in bytes of the models of all priors; above it the prior is the layer: start and memory grow threefold.
 inline constexpr double kMostPriorModelBytes = 255e6;
 
 /// Models of one prior.
@@ -16,7 +16,7 @@ struct PriorModels {
   std::vector<SonahModel> of_frequency;
 };
 
-/// The prior of the models that a plan alone makes: its own, the layer for auto.
+/// Prior of the models that a plan alone makes: its own, the layer for auto.
 FieldPrior model_prior(const PnahPlan& plan);
 
 /// The plan with one of the priors.
@@ -25,11 +25,11 @@ PnahPlan with_prior(PnahPlan plan, FieldPrior prior);
 /// Bytes of a frequency's model.
 double model_bytes(const PnahPlan& plan);
 
-/// Those that may be in force: all where the plan says auto, searches, and the models of all take kMostPriorModelBytes
-/// at most; else that of the plan's own model. The first one is in force until a search has chosen.
+/// Priors that may be in force: all if the plan says auto, searches, and the models of all take at most
+/// kMostPriorModelBytes; else that of the plan's own model. The first one is in force until a search has chosen.
 std::vector<FieldPrior> candidate_priors(const PnahPlan& plan);
 
-/// Of each candidate, in the same order; on all processors.
+/// Models of each candidate, in the same order; made on all processors.
 std::vector<PriorModels> make_candidate_models(const PnahPlan& plan);
 
 }  // namespace nearfield

@@ -6,17 +6,18 @@
 #include "imaging/pnah/pnah_reference.hpp"
 #include "imaging/search.hpp"
 
-/// Sonah's priors in plain double precision, from the formulas of docs/sonah.md, and how probable a field is under one.
+/// Sonah's priors in plain double precision, from the formulas of docs/sonah.md, and the likelihood of a field under
+/// one.
 namespace nearfield::reference {
 
-/// A wave of the prior: kz, kr, its power on the surface with the quadrature's weight.
+/// A wave of the prior: kz, kr, its power on the surface times the quadrature's weight.
 struct Wave {
   Complex kz;
   double kr;
   double power;
 };
 
-/// Power over K-space on the surface of a wave with this kz, under the plan's prior; auto is the layer.
+/// Power density over K-space on the surface for a wave with this kz, under the plan's prior; auto is the layer.
 double prior_density(Complex kz, double k, const PnahPlan& plan);
 
 /// Simpson's rule over the angle inside the radiation circle, over the decay outside.
@@ -25,23 +26,23 @@ std::vector<Wave> prior_waves(double k, const PnahPlan& plan);
 /// The mean of cos(kr x) over all directions, by the trapezoidal rule, which is exact to rounding here.
 double mean_over_directions(double kr, double distance_m);
 
-/// Of the pressures at the microphones, each of power 1. (microphone, microphone)
+/// Covariance of the pressures at the microphones, each of power 1. (microphone, microphone)
 Eigen::MatrixXd microphone_covariance(const PnahPlan& plan, std::size_t frequency);
 
-/// How probable each step of noise is: minus the logarithm, but for a constant, and the prior's power.
+/// For each step of noise: minus the logarithm of its likelihood, without a constant, and the prior's power.
 struct Evidence {
   std::vector<double> costs;
   std::vector<double> priors;
 };
-/// powers, y: of each mode.
+/// powers, y: per mode.
 Evidence weigh_noises(const Eigen::VectorXd& powers, const Eigen::VectorXcd& y);
 inline constexpr int kReferenceNoiseSteps = 48;
-/// Of a microphone over the prior's power.
+/// Microphone noise over the prior's power.
 double noise_of(int step);
 
-/// Schwarz's criterion of a field [row][column] under the plan's prior beside given sources, as
-/// WaveFinder::criterion(): least cost over the noise of what their fit leaves, and half the logarithm of the field's
-/// real values for each of their real parameters.
+/// Schwarz's criterion of a field [row][column] under the plan's prior beside given sources, as in
+/// WaveFinder::criterion(): least cost over the noise of the fit's residual, and half the logarithm of the field's real
+/// values for each of their real parameters.
 double prior_criterion(const PnahPlan& plan, std::size_t frequency, const Eigen::VectorXcd& field,
                        const FoundWaves& sources);
 

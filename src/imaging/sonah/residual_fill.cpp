@@ -38,7 +38,7 @@ std::vector<float> ResidualFill::microphone_weights() const {
   const Index count = units_.cols();
   const auto channels = static_cast<Index>(geometry_.channels());
   const Eigen::MatrixXd white = weights_.matrix().asDiagonal() * units_;
-  Eigen::MatrixXd rows = Eigen::MatrixXd::Zero(channels, count);  // of (C + noise)^{-1}, (microphone, masked)
+  Eigen::MatrixXd rows = Eigen::MatrixXd::Zero(channels, count);  // rows of (C + noise)^{-1}, (microphone, masked)
   for (std::size_t c = 0; c < kParities; ++c) {
     const Eigen::MatrixXd at_samples =
         model_->projections[c].times(Eigen::MatrixXd(white.middleRows(static_cast<Index>(c) * samples, samples)));

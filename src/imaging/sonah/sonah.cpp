@@ -25,9 +25,9 @@ using ComplexF = std::complex<float>;
 constexpr std::string_view kSonahStage = "imaging/sonah";
 constexpr int kBlock = 32;
 constexpr std::size_t kGpuGroup = 256;
-/// Local memory of a GPU's groups where the modes were: eight sums of each item.
+/// Local memory per group of a GPU, in place of the modes: eight sums per item.
 constexpr std::size_t kSumsLocalBytes = 8 * kGpuGroup * sizeof(ComplexF);
-/// Beside both: sums, parts of sums, pixels.
+/// Additional local memory: sums, parts of sums, pixels.
 constexpr std::size_t kOtherLocalBytes = 8192;
 
 int blocks_of(int count) { return (count + kBlock - 1) / kBlock; }
@@ -38,7 +38,7 @@ std::size_t group_of(const ocl::DeviceInfo& device) { return device.is_gpu ? kGp
 
 constexpr const char* kFactors = "FACTORS";
 
-/// Arrays of the arena that have as many values of each frequency.
+/// Arrays of the arena with the same number of values per frequency.
 using NamedFloats = std::vector<std::pair<const char*, const std::vector<float>*>>;
 using NamedIntegers = std::vector<std::pair<const char*, const std::vector<std::int32_t>*>>;
 
@@ -53,8 +53,8 @@ NamedIntegers integers_of(const SonahArrays& arrays) {
   return {{"SLOT_MODES", &arrays.slot_modes}, {"STARTS", &arrays.starts}, {"LIST_MODES", &arrays.list_modes}};
 }
 
-/// How a plan's groups are cut: on GPUs so that every processor has two at least for a frame alone. A batch's frames
-/// are summed in the same order, so that they come out the same to the last bit.
+/// Work distribution of a plan: on GPUs every processor has at least two groups even for a single frame. A batch's
+/// frames are summed in the same order, so that they are equal to the last bit.
 SonahCut cut_of(const ocl::DeviceInfo& device, const PnahPlan& plan) {
   if (!device.is_gpu) {
     return {.part_blocks = 8, .pair_part_blocks = 4, .pixel_lanes = kBlock};
@@ -69,15 +69,13 @@ SonahCut cut_of(const ocl::DeviceInfo& device, const PnahPlan& plan) {
   return {.part_blocks = 1, .pair_part_blocks = 1, .pixel_lanes = lanes};
 }
 
-/// What grows with the plan, bytes.
+/// Memory that grows with the plan, in bytes.
 struct SonahMemory {
-  double host = 0.0;  ///< the models of all frequencies and priors, what is kept for masks, and the arrays
-                      ///< that are written
-  double device =
-      0.0;  ///< those arrays, predictions of masked microphones, and the tables of plane waves and point sources
+  double host = 0.0;    ///< models of all frequencies and priors, cache for masks, and arrays to be written
+  double device = 0.0;  ///< arrays, predictions of masked microphones, tables of plane waves and point sources
 };
 
-/// Where no mode is negligible.
+/// Assumes that no mode is negligible.
 SonahMemory memory_of_sonah(const PnahPlan& plan, const SourceTable& table) {
   const MirroredSizes sizes = mirrored_sizes(plan);
   const auto planes = static_cast<double>(table.planes);
@@ -96,7 +94,7 @@ SonahMemory memory_of_sonah(const PnahPlan& plan, const SourceTable& table) {
   const double kept = plan.fills_from_all ? std::min(frequencies * kParities * sizeof(double) * samples * samples,
                                                      static_cast<double>(kKeptInverseBytes))
                                           : 0.0;
-  // Of the mask in use and, with tables of their own, of the findings in use and those that replace them.
+  // Predictions for the mask in use and, with tables, for the findings in use and their replacement.
   const double fills = has_waves ? 3.0 * fill + 2.0 * waves : fill;
   return {.host = frequencies * (models * model_bytes(plan) + projections + factors + fills) + kept,
           .device = frequencies * (projections + factors + waves + fill)};
@@ -168,7 +166,7 @@ Sonah::Sonah(const ocl::Device& device, const PnahPlan& plan)
   allocate(device, plan, arrays);
   build(device, plan, arrays);
   if (plan.holography.search_every_frames > 0) {
-    if (candidates.size() == 1) {  // Searches look at the first plane alone; another prior would need all of them.
+    if (candidates.size() == 1) {  // Searches use the first plane alone; another prior would need all of them.
       for (SonahModel& model : candidates.front().of_frequency) {
         model.images.resize(1);
       }
@@ -203,7 +201,7 @@ void Sonah::allocate(const ocl::Device& device, const PnahPlan& plan, const Sona
   const bool has_waves = plan.holography.search_every_frames > 0;
   arena_.reserve<float>("WAVES", has_waves ? frequencies_ * table_.size() : 1);
   arena_.allocate(device);
-  // Modes that fill the last block of a class are read, with factors of 0, and never written.
+  // Padding modes of the last block of a class are read, with factors of 0, and never written.
   device.enqueue_fill(arena_.part<ComplexF>(device, "COEFFICIENTS"), ComplexF(), kSonahStage);
   waves_ = arena_.part<float>(device, "WAVES");
   device.enqueue_fill(waves_, 0.0F, kSonahStage);
@@ -276,8 +274,8 @@ void Sonah::use(const MicrophoneMask& mask) {
   }
 }
 
-/// Writes the table of a frequency's sources, with the prediction of masked microphones that it goes with: what they
-/// leave of a field of their own is 0 with that one alone.
+/// Writes the table of a frequency's sources, with the matching prediction of masked microphones: only with that one is
+/// the residual of the sources' own field 0.
 void Sonah::use_sources(std::size_t frequency, const FoundWaves& found) {
   const ResidualFilling& filling = found.filling;
   const bool suits = filling.is_for(microphones_.masked());
@@ -285,7 +283,7 @@ void Sonah::use_sources(std::size_t frequency, const FoundWaves& found) {
   microphones_.enqueue_fill(frequency, suits ? std::span(filling.weights) : std::span<const float>());
 }
 
-/// Writes what the device has of a frequency's model; the kernels that read the one before have ended.
+/// Writes the device's arrays of a frequency's model; the kernels that read the previous ones have ended.
 void Sonah::use_prior(std::size_t frequency, const FoundWaves& found) {
   const FieldPrior prior = found.prior.value();
   const auto is_of_prior = [&](const PriorModels& candidate) { return candidate.prior == prior; };
@@ -297,7 +295,7 @@ void Sonah::use_prior(std::size_t frequency, const FoundWaves& found) {
   if (in_force_[frequency] == candidate) {
     return;
   }
-  // The search of an imager on another device, or of the reference, has no arrays that this device can read.
+  // The search of an imager on another device, or of the reference, has no arrays for this device.
   const std::shared_ptr<const SonahArrays> of_prior =
       found.arrays && found.arrays->cut() == cut_
           ? found.arrays
@@ -319,7 +317,7 @@ void Sonah::use_prior(std::size_t frequency, const FoundWaves& found) {
     write(kFactors, arrays.factors, arrays.factors_of(frequency, plane));
   }
   if (of_prior != found.arrays) {
-    device_.wait();  // The writes read arrays that nobody else holds; those of findings stay with findings_.
+    device_.wait();  // The arrays being written have no other owner; those of findings are kept by findings_.
   }
   in_force_[frequency] = candidate;
 }
@@ -368,10 +366,10 @@ void Sonah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, st
   if (has_waves_ || std::exchange(waves_are_new_, false)) {
     to_waves_.enqueue({.global_0 = group_, .local_0 = group_, .global_1 = frames * frequencies_});
   }
-  if (frames > 1) {  // the records of the frames before
+  if (frames > 1) {  // the records of the earlier frames
     to_noise_.enqueue({.global_0 = group_, .local_0 = group_, .global_1 = frames * frequencies_});
   }
-  // The same frames once more, as after a search, are remembered once.
+  // Frames that are enqueued once more, as after a search, are remembered once.
   turn_ = last_first_ == hops().first ? 1 - turn_ : turn_;
   last_first_ = hops().first;
   incomplete_.enqueue(device_, hops());

@@ -10,15 +10,16 @@ namespace {
 
 constexpr int kSlotBlock = 32;
 constexpr std::size_t kListStarts = 8;
-/// Modes of less prior power, a microphone's being 1, are taken for noise alone.
+/// Modes with less prior power relative to a microphone count as noise alone.
 constexpr double kNoiseMode = 3e-8;
-/// Modes of a smaller part of an image's energy do not contribute to it: 1000 of them are an error of 1e-4.
+/// Modes with a smaller part of an image's energy are left out: 1000 of them are an error of 1e-4.
 constexpr double kNegligiblePart = 1e-11;
 constexpr std::size_t kPairParts = 6;  ///< parts of a square array's list
 
 int whole_blocks(std::size_t count, int block) { return (static_cast<int>(count) + block - 1) / block; }
 
-/// Places (row, column) of `side` rows and columns with row <= column, in the kernels' order, as numbers of all places.
+/// Positions (row, column) of `side` rows and columns with row <= column, in the kernels' order, as indices among all
+/// positions.
 std::vector<int> triangle_places(int side) {
   std::vector<int> places;
   for (int column = 0; column < side; ++column) {
@@ -37,7 +38,7 @@ std::vector<int> all_places(int count) {
   return places;
 }
 
-/// With rows and columns changed.
+/// Swaps row and column of each position.
 std::vector<int> changed(std::vector<int> places, int side) {
   for (int& place : places) {
     place = place % side * side + place / side;
@@ -45,8 +46,8 @@ std::vector<int> changed(std::vector<int> places, int side) {
   return places;
 }
 
-/// ln of the determinant of the measurement's covariance for each step of noise. Modes that a class does not have,
-/// because the array has an odd number of rows or columns, are no modes.
+/// ln of the determinant of the measurement's covariance for each step of noise. Modes that a class lacks, because the
+/// array has an odd number of rows or columns, do not count.
 void append_log_sums(std::vector<float>& to, const SonahModel& model, int channels) {
   for (int step = 0; step < kNoiseSteps; ++step) {
     const double noise = noise_step(step);
@@ -62,7 +63,7 @@ void append_log_sums(std::vector<float>& to, const SonahModel& model, int channe
   }
 }
 
-/// Expected squared error of an image of the first plane where the prior's power is 1, as it is published.
+/// Expected squared error of an image of the first plane for prior power 1, as published.
 void append_errors(std::vector<float>& to, const SonahModel& model, double calibration) {
   for (int step = 0; step < kNoiseSteps; ++step) {
     double error = model.prior_powers.front();
@@ -74,8 +75,7 @@ void append_errors(std::vector<float>& to, const SonahModel& model, double calib
   }
 }
 
-/// The largest part that a mode is expected to have in the energy of an image of any plane, at the noise of which it
-/// contributes most.
+/// Largest expected share of a mode in the energy of an image of any plane, at the noise for which it contributes most.
 std::array<Eigen::ArrayXd, kParities> parts_of_images(const SonahModel& model) {
   std::array<Eigen::ArrayXd, kParities> parts;
   for (std::size_t plane = 0; plane < model.images.size(); ++plane) {
@@ -178,7 +178,7 @@ SonahArrays::SonahArrays(const PnahPlan& plan, std::span<const SonahModel> model
 std::vector<SonahArrays::Fold> SonahArrays::folds_of(const SonahModel& model) const {
   std::vector<Fold> folds;
   for (int parity = 0; parity < kParities; ++parity) {
-    if (square && parity == 2) {  // is that of class 1
+    if (square && parity == 2) {  // equals that of class 1
       continue;
     }
     const bool is_halved = square && parity != 1;
@@ -209,7 +209,7 @@ void SonahArrays::add_slots(const SonahModel& model, const std::vector<Fold>& fo
     const int count = static_cast<int>(fold.members.size());
     const auto value_at = [&](int place, int mode) {
       const float value = model.projections[c].at(place, mode);
-      // A place of the diagonal is its own partner, and counted twice where a field is folded.
+      // A position on the diagonal is its own partner, and counted twice when a field is folded.
       return is_halved && place % side == place / side ? 0.5F * value : value;
     };
     for (int first = 0; first < count; first += kSlotBlock) {
@@ -283,7 +283,7 @@ void SonahArrays::add_factors(const SonahModel& model, std::size_t plane, const 
   const auto lanes = static_cast<std::size_t>(cut_.pixel_lanes);
   for (std::size_t first = 0; first < places.size(); first += lanes) {
     for (std::size_t part = 0; part < list.size(); ++part) {
-      // The last part of a square array's list: the modes of class 1 at the partners.
+      // The last part of a square array's list is the modes of class 1 at the partners.
       const bool is_partner = is_halved && part + 1 == kPairParts;
       const ClassFactors<std::complex<float>>& images =
           model.images[plane][static_cast<std::size_t>(is_partner ? 1 : list[part].parity)];

@@ -7,47 +7,47 @@
 
 namespace nearfield {
 
-/// How the groups of sonah's kernels are cut, by device and plan.
+/// Work distribution of sonah's kernels, by device and plan.
 struct SonahCut {
-  int part_blocks = 1;       ///< blocks of 32 modes of a group that folds a field, at most
-  int pair_part_blocks = 1;  ///< the same where a factor serves two classes
-  int pixel_lanes = 32;      ///< folded pixels of a group that makes images
+  int part_blocks = 1;       ///< most blocks of 32 modes per group that folds a field
+  int pair_part_blocks = 1;  ///< likewise if a factor serves two classes
+  int pixel_lanes = 32;      ///< folded pixels per group that makes images
   bool operator==(const SonahCut&) const = default;
 };
 
-/// Room that lists of modes need, where a frequency may have one of several priors that of each.
+/// Sizes of the lists of modes; if a frequency may have one of several priors, the largest of these.
 struct SonahRoom {
-  int kept = 0;           ///< modes of all classes that contribute to images, at most
-  std::vector<int> rows;  ///< the same of each frequency
+  int kept = 0;           ///< most modes, over all classes, that contribute to images
+  std::vector<int> rows;  ///< rows of factors per frequency
 };
 
-/// Values of an array that belong to one frequency, in one piece.
+/// Contiguous values of an array that belong to one frequency.
 struct SonahSlice {
-  std::size_t from = 0;  ///< in the array
-  std::size_t to = 0;    ///< where the device has those of all frequencies
+  std::size_t from = 0;  ///< offset in the array
+  std::size_t to = 0;    ///< offset on the device, in the array of all frequencies
   std::size_t count = 0;
 };
 
-/// Models as kernels/imaging/sonah.cl reads them, whose header has the meaning of each array: of all frequencies, or of
-/// one, to take another's place on the device. Of square arrays a factor is there once for all places that it serves.
+/// Models in the layout of kernels/imaging/sonah.cl, whose header explains each array: of all frequencies, or of one,
+/// to replace another on the device. For square arrays each factor is stored once for all positions that it serves.
 class SonahArrays {
  public:
-  /// Of these models, whose first one is that of `first_frequency`; room: of all frequencies of the plan.
+  /// Packs these models, the first of which is that of `first_frequency`; room: for all frequencies of the plan.
   SonahArrays(const PnahPlan& plan, std::span<const SonahModel> models, const SonahCut& cut, SonahRoom room,
               std::size_t first_frequency = 0);
-  /// Grows `room` to what these models need.
+  /// Enlarges `room` to the needs of these models.
   static void reserve(const PnahPlan& plan, std::span<const SonahModel> models, SonahRoom& room);
-  /// Of an array that has `values` in all, each frequency the same count.
+  /// Slice of an array with `values` in all, the same count per frequency.
   [[nodiscard]] SonahSlice slice_of(std::size_t frequency, std::size_t values) const;
-  /// Of the factors on a plane.
+  /// Slice of the factors on a plane.
   [[nodiscard]] SonahSlice factors_of(std::size_t frequency, std::size_t plane) const;
   [[nodiscard]] const SonahCut& cut() const { return cut_; }
   bool square = false;
-  int modes = 0;         ///< of a class, with those that fill the last block
-  int kept = 0;          ///< modes that contribute to images, of all classes, in the frequency that has most
-  int mode_parts = 0;    ///< groups of sonah_modes a hologram
-  int pixel_blocks = 0;  ///< groups of sonah_images an image
-  int rows = 0;          ///< that the factors of a plane have room for, over all frequencies of the plan
+  int modes = 0;         ///< per class, padded to whole blocks
+  int kept = 0;          ///< modes that contribute to images, over all classes, at the frequency that has most
+  int mode_parts = 0;    ///< groups of sonah_modes per hologram
+  int pixel_blocks = 0;  ///< groups of sonah_images per image
+  int rows = 0;          ///< capacity of the factors of a plane, over all frequencies of the plan
   std::vector<float> projections;
   std::vector<std::int32_t> slot_modes;
   std::vector<float> slot_powers;
@@ -66,7 +66,7 @@ class SonahArrays {
   /// Modes of a class in one of the folds of the kernels.
   struct Fold {
     int parity = 0;
-    std::vector<int> members;  ///< modes, their powers descending
+    std::vector<int> members;  ///< modes, by descending power
   };
   [[nodiscard]] std::vector<Fold> folds_of(const SonahModel& model) const;
   void add_slots(const SonahModel& model, const std::vector<Fold>& folds);
@@ -78,8 +78,8 @@ class SonahArrays {
   SonahCut cut_;
   SonahRoom room_;
   std::size_t first_frequency_ = 0;
-  std::size_t frequencies_ = 0;          ///< that it has
-  std::vector<std::size_t> first_rows_;  ///< of the factors of each frequency of the plan, and all of them
+  std::size_t frequencies_ = 0;          ///< number of frequencies it holds
+  std::vector<std::size_t> first_rows_;  ///< first row of the factors of each frequency of the plan, then the total
 };
 
 }  // namespace nearfield

@@ -22,18 +22,18 @@ using Complex = std::complex<double>;
 
 /// Evanescent waves that lose more nepers than this from the layer to the microphones are left out.
 constexpr double kDeepest = 20.0;
-/// How close to grazing the prior's power is rounded off, against k and against one period over the array.
+/// Part of k in the width over which the prior's power is rounded near grazing; one period over the array is added.
 constexpr double kGrazingPart = 0.3;
 
 double array_side_m(const ArrayGeometry& geometry) {
   return std::sqrt(geometry.rows * geometry.pitch_y_m * geometry.columns * geometry.pitch_x_m);
 }
 
-/// The deep layer's depth over that of the layer, which is the standoff; the width of patches over the standoff.
+/// Depth of the deep layer over that of the layer, which is the standoff; width of patches over the standoff.
 constexpr double kDeeper = 2.0;
 constexpr double kPatchWidth = 0.85;
 
-/// The prior's power density over K-space on the surface, of a wave with this kz (docs/sonah.md).
+/// Power density of the prior over K-space on the surface, for a wave with this kz (docs/sonah.md).
 class PriorDensity {
  public:
   PriorDensity(const PnahPlan& plan, double k)
@@ -48,17 +48,18 @@ class PriorDensity {
     }
     return std::exp(-2.0 * decay * depth_m_) / (std::norm(kz) + rounding_ * rounding_);
   }
-  /// Beyond which evanescent waves are left out, as they lose more than kDeepest nepers up to the microphones.
+  /// Decay above which evanescent waves are left out, as they lose more than kDeepest nepers up to the microphones.
   [[nodiscard]] double most_decay(double standoff_m) const { return kDeepest / (depth_m_ + standoff_m); }
 
  private:
   FieldPrior prior_;
-  double depth_m_;  ///< of the layer behind the surface
-  double patch_m_;  ///< from a patch's middle to where its field has fallen to 1 / sqrt(e)
+  double depth_m_;  ///< depth of the layer behind the surface
+  double patch_m_;  ///< from a patch's centre to where its field has fallen to 1 / sqrt(e)
   double rounding_;
 };
 
-/// Appends the rule's nodes over [low, high] of `variable`, cut so that no piece turns by more than a rule resolves.
+/// Appends the rule's nodes over [low, high] of `variable`, cut so that the phase over each piece stays within the
+/// resolution of a rule.
 template <class ToRing>
 void append_rings(std::vector<PriorRing>& rings, double low, double high, double phase_rad, const ToRing& to_ring) {
   const int pieces = std::max(1, static_cast<int>(std::ceil(phase_rad / kMaxGaussPhase)));
@@ -70,7 +71,7 @@ void append_rings(std::vector<PriorRing>& rings, double low, double high, double
   }
 }
 
-/// Planes that are imaged; none where it is another surface.
+/// Number of imaged planes; 0 for an imaged surface.
 std::size_t planes_of(const PnahPlan& plan) { return plan.surface ? 0 : plan.holography.planes_m.size(); }
 
 /// Covariances over lags of whole pixels: of the microphones, and of each plane's image with them. The prior's power at
@@ -133,7 +134,7 @@ struct MirroredAxis {
   [[nodiscard]] int microphone_at(int index) const { return upsample * index; }
   [[nodiscard]] int mirrored(int position) const { return pixels() - 1 - position; }
   [[nodiscard]] bool is_centre(int position) const { return position == mirrored(position); }
-  /// Of a centre line in an even class; an odd one has none.
+  /// Norm of a centre line in an even class; 0 in an odd one, which has none.
   [[nodiscard]] double norm(int position, bool odd) const {
     return is_centre(position) ? (odd ? 0.0 : std::numbers::sqrt2 / 2.0) : 1.0;
   }
@@ -144,7 +145,7 @@ struct Axes {
   MirroredAxis x;
 };
 
-/// sum over mirrored microphones of sign * covariance, for half positions `a` and of a microphone `b`, {row, column}.
+/// Sum over mirrored microphones of sign * covariance, for half positions `a` and a microphone `b`, {row, column}.
 Complex folded_covariance(const Eigen::MatrixXcd& of_lag, const Axes& axes, int parity, std::array<int, 2> a,
                           std::array<int, 2> b) {
   const double sign_x = (parity & 1) != 0 ? -1.0 : 1.0;
@@ -191,13 +192,13 @@ Eigen::MatrixXcd folded_matrix(const Eigen::MatrixXcd& of_lag, const Axes& axes,
   return matrix;
 }
 
-/// How many pixels of the image a folded pixel stands for.
+/// Number of pixels of the image that a folded pixel represents.
 double shown_pixels(const Axes& axes, const std::array<int, 2>& place) {
   const auto along = [](const MirroredAxis& axis, int position) { return axis.is_centre(position) ? 1 : 2; };
   return static_cast<double>(along(axes.y, place[0]) * along(axes.x, place[1]));
 }
 
-/// Sums over mirrored microphones count a centre line twice and have no 1 / sqrt(2).
+/// Weight of a position: sums over mirrored microphones count a centre line twice and have no 1 / sqrt(2).
 double fold_weight(const Axes& axes, const std::array<int, 2>& place) {
   const auto along = [](const MirroredAxis& axis, int position) {
     return axis.is_centre(position) ? 0.5 : std::numbers::sqrt2 / 2.0;
@@ -213,7 +214,7 @@ Eigen::VectorXd fold_weights(const Axes& axes, const std::vector<std::array<int,
   return weights;
 }
 
-/// Of the coefficients of a class. (sample, sample)
+/// Covariance of the coefficients of a class. (sample, sample)
 Eigen::MatrixXd class_covariance(const Eigen::MatrixXcd& of_lag, const Axes& axes, int parity,
                                  const std::vector<std::array<int, 2>>& microphones) {
   Eigen::VectorXd norms(static_cast<Eigen::Index>(microphones.size()));
@@ -224,7 +225,7 @@ Eigen::MatrixXd class_covariance(const Eigen::MatrixXcd& of_lag, const Axes& axe
   return norms.asDiagonal() * folded_matrix(of_lag, axes, parity, microphones, microphones).real();
 }
 
-/// The modes of a class, their powers descending.
+/// Modes of a class, by descending power.
 struct ClassModes {
   Eigen::VectorXd powers;
   Eigen::MatrixXd vectors;      ///< (sample, mode)
@@ -237,15 +238,15 @@ ClassModes modes_of(const Eigen::MatrixXd& covariance) {
       .powers = solver.eigenvalues().reverse(), .vectors = solver.eigenvectors().rowwise().reverse(), .transposed = {}};
 }
 
-/// Modes of a class that has as many rows as columns, `side` of each, and whose covariance stays as it is where these
-/// change places: two problems of half the size, of what stays under that and of what changes its sign.
+/// Modes of a class with as many rows as columns, `side` of each, and a covariance that swapping these does not change:
+/// two problems of half the size, one symmetric and one antisymmetric under the swap.
 ClassModes modes_by_symmetry(const Eigen::MatrixXd& covariance, Eigen::Index side) {
   ClassModes both{.powers = Eigen::VectorXd(side * side),
                   .vectors = Eigen::MatrixXd::Zero(side * side, side * side),
                   .transposed = {}};
   std::vector<std::pair<double, std::pair<int, Eigen::VectorXd>>> modes;
   for (const int sign : {1, -1}) {
-    std::vector<std::array<Eigen::Index, 2>> pairs;  // a place, and where it comes to lie
+    std::vector<std::array<Eigen::Index, 2>> pairs;  // a position and its partner
     for (Eigen::Index a = 0; a < side; ++a) {
       for (Eigen::Index b = sign > 0 ? a : a + 1; b < side; ++b) {
         pairs.push_back({a * side + b, b * side + a});
@@ -283,7 +284,7 @@ ClassModes modes_by_symmetry(const Eigen::MatrixXd& covariance, Eigen::Index sid
   return both;
 }
 
-/// The rows of `values`, places of `side` rows and columns, in the order that they have where these change places.
+/// The rows of `values`, for positions of `side` rows and columns, in the order after swapping these.
 template <class Matrix>
 Matrix transposed_places(const Matrix& values, Eigen::Index side) {
   Matrix moved(values.rows(), values.cols());
@@ -293,7 +294,8 @@ Matrix transposed_places(const Matrix& values, Eigen::Index side) {
   return moved;
 }
 
-/// All of the model that depends on the array and its image alone. Returns the projections in double precision.
+/// Makes the part of the model that depends only on the array and its image. Returns the projections in double
+/// precision.
 std::array<Eigen::MatrixXd, kParities> make_modes(SonahModel& model, const Covariances& covariances, const Axes& axes,
                                                   bool is_square) {
   std::array<Eigen::MatrixXd, kParities> projections;
@@ -307,7 +309,7 @@ std::array<Eigen::MatrixXd, kParities> make_modes(SonahModel& model, const Covar
   for (int parity = 0; parity < kParities; ++parity) {
     Stoppable::end_if_stopped();
     const std::size_t c = static_cast<std::size_t>(parity);
-    if (is_square && parity == 2) {  // what class 1 is where rows and columns change places
+    if (is_square && parity == 2) {  // class 1 with rows and columns swapped
       model.powers[2] = model.powers[1];
       model.transposed[2] = model.transposed[1];
       projections[2] = transposed_places(projections[1], axes.x.half_microphones());
@@ -344,7 +346,7 @@ std::array<Eigen::MatrixXd, kParities> make_modes(SonahModel& model, const Covar
   return projections;
 }
 
-/// Where the prior's density at the microphones, normed to power 1, falls to that of white noise.
+/// Wavenumber at which the prior's density at the microphones, normed to power 1, falls to that of white noise.
 double equivalent_cutoff(const PnahPlan& plan, double microphone, double k, double noise) {
   const double standoff_m = plan.standoff_m;
   const PriorDensity prior_density(plan, k);
@@ -392,7 +394,7 @@ std::complex<double> quantity_factor(const PnahPlan& plan, std::complex<double> 
     case Quantity::kDisplacement:
       return velocity / Complex(0.0, k * plan.medium.sound_speed_m_s);
     case Quantity::kPressure:
-    case Quantity::kActiveIntensity:  // refused before
+    case Quantity::kActiveIntensity:  // rejected before
       return 1.0;
   }
   return 1.0;

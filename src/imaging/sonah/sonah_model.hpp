@@ -15,38 +15,38 @@ inline constexpr int kParities = 4;
 
 /// The prior model of statistically optimised near-field holography at one frequency.
 ///
-/// The field's prior: incoherent monopoles, spread evenly over a layer as far behind the surface as the microphones are
-/// in front of it. Its covariance depends on distance alone, so that it separates into four parity classes over half
-/// the rows and columns each. Half a row or column that an odd class does not have is zero. Lengths are the same in all
-/// classes; `samples` = ceil(rows / 2) ceil(columns / 2).
+/// Prior of the field: incoherent monopoles, spread evenly over a layer as far behind the surface as the microphones
+/// are in front of it. Its covariance depends on distance alone, so it separates into four parity classes, each over
+/// half the rows and columns. An odd class has zeros in place of the centre row or column that it lacks. Lengths are
+/// the same in all classes; `samples` = ceil(rows / 2) ceil(columns / 2).
 struct SonahModel {
   int samples = 0;
-  int pixel_rows = 0;     ///< of half an image: ceil(image rows / 2)
+  int pixel_rows = 0;     ///< half an image: ceil(image rows / 2)
   int pixel_columns = 0;  ///< likewise
-  /// Prior power of each mode, descending; 1 is a microphone's. [class][mode], as many modes as samples
+  /// Prior power of each mode, descending; a microphone's is 1. [class][mode], as many modes as samples
   std::array<Eigen::VectorXd, kParities> powers;
-  /// What becomes of a mode where rows and columns change places, of square arrays: 1, it stays; -1, its sign changes;
-  /// 0, of classes 1 and 2, it becomes the same mode of the other one. Empty for other arrays. [class][mode]
+  /// For square arrays, the effect on a mode of swapping rows and columns: 1, none; -1, its sign changes; 0, for
+  /// classes 1 and 2, it becomes the same mode of the other one. Empty for other arrays. [class][mode]
   std::array<std::vector<int>, kParities> transposed;
-  /// From sums over mirrored microphones to modes: y = projection^T folded. [class](sample, mode)
+  /// Maps sums over mirrored microphones to modes: y = projection^T folded. [class](sample, mode)
   std::array<ClassFactors<float>, kParities> projections;
-  /// From modes, divided by power + noise, to folded pixels, whose signed sums are the image. [plane][class](pixel,
+  /// Maps modes, divided by power + noise, to folded pixels, whose signed sums are the image. [plane][class](pixel,
   /// mode)
   std::vector<std::array<ClassFactors<std::complex<float>>, kParities>> images;
   /// Sum over an image's pixels of the squared factors of a mode. [plane][class][mode]
   std::vector<std::array<Eigen::VectorXd, kParities>> image_powers;
-  /// How many pixels of the image a folded pixel stands for. [pixel]
+  /// Number of pixels of the image that a folded pixel represents. [pixel]
   Eigen::VectorXd shown;
   /// Sum over an image's pixels of the prior's variance. [plane]
   std::vector<double> prior_powers;
-  /// Where prior and noise are equal in K-space, rad/m; 0 where noise is above it even at k. [kNoiseSteps]
+  /// Wavenumber at which prior and noise are equal in K-space, rad/m; 0 if noise is larger even at k. [kNoiseSteps]
   std::vector<double> cutoffs_rad_per_m;
 };
 
-/// Whether the prior stays as it is where rows and columns change places.
+/// True if swapping rows and columns leaves the prior unchanged.
 bool is_square(const ArrayGeometry& geometry);
 
-/// What a class of the model has, as is known before it is made.
+/// Sizes of a class of the model, known before it is made.
 struct MirroredSizes {
   int samples = 0;
   int pixels = 0;  ///< rows of an image's factors: those of half an image, or all of a surface
@@ -55,14 +55,14 @@ MirroredSizes mirrored_sizes(const PnahPlan& plan);
 
 /// Takes about a tenth of a second for 32 x 32 microphones.
 SonahModel make_sonah_model(const PnahPlan& plan, std::size_t frequency);
-/// Of every frequency, on all processors.
+/// Makes the models of every frequency, on all processors.
 std::vector<SonahModel> make_sonah_models(const PnahPlan& plan);
 
 /// Inverses of the microphones' covariance with this noise over the prior's power, as factors of sums over mirrored
 /// microphones: p^H (C + n)^{-1} p = sum over classes of folded^H inverse folded. [class](sample, sample)
 std::array<Eigen::MatrixXd, kParities> inverse_covariances(const ArrayPlan& plan, std::size_t frequency, double noise);
 
-/// From pressure on a plane to the plan's quantity there, of a wave with this kz.
+/// Factor from pressure on a plane to the plan's quantity there, for a wave with this kz.
 std::complex<double> quantity_factor(const PnahPlan& plan, std::complex<double> kz, double k);
 
 }  // namespace nearfield

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kHold = 3.0;
 
-/// From pressure to the plan's quantity; displacement is velocity over j omega.
+/// Factor from pressure to the plan's quantity; displacement is velocity over j omega.
 Complex factor_of(Complex kz, double k, const PnahPlan& plan) {
   const Complex velocity = kz / (plan.medium.density_kg_m3 * plan.medium.sound_speed_m_s * k);
   if (plan.holography.quantity == Quantity::kDisplacement) {
@@ -26,8 +26,8 @@ Complex factor_of(Complex kz, double k, const PnahPlan& plan) {
   return plan.holography.quantity == Quantity::kNormalVelocity ? velocity : Complex(1.0);
 }
 
-/// From pressure to the plan's quantity along the normal, of a plane wave e^{j (kx x + ky y - kz z)}: velocity is -grad
-/// p / (j omega rho0).
+/// Factor from pressure to the plan's quantity along the normal, for a plane wave e^{j (kx x + ky y - kz z)}: velocity
+/// is -grad p / (j omega rho0).
 Complex factor_along(const Eigen::Vector3d& normal, double kx, double ky, Complex kz, double k, const PnahPlan& plan) {
   const double omega = plan.medium.sound_speed_m_s * k;
   const Complex velocity = (normal.z() * kz - normal.x() * kx - normal.y() * ky) / (plan.medium.density_kg_m3 * omega);
@@ -37,7 +37,7 @@ Complex factor_along(const Eigen::Vector3d& normal, double kx, double ky, Comple
     case Quantity::kDisplacement:
       return velocity / Complex(0.0, omega);
     case Quantity::kPressure:
-    case Quantity::kActiveIntensity:  // refused before
+    case Quantity::kActiveIntensity:  // rejected before
       return 1.0;
   }
   return 1.0;
@@ -93,7 +93,7 @@ Eigen::MatrixXcd surface_covariances(const std::vector<Wave>& waves, double k, c
       const Complex power = wave.power * std::exp(Complex(0.0, -1.0) * wave.kz * place.z()) *
                             std::conj(std::exp(Complex(0.0, -1.0) * wave.kz * plan.standoff_m));
       along_z(i) = power * factor_along(up, 0.0, 0.0, wave.kz, k, plan);
-      // d/dx is j kx of a wave, so that a factor of kx is one of -j d/dx.
+      // d/dx of a wave is j kx, so a factor of kx becomes -j d/dx.
       along_array(i) =
           is_pressure ? Complex() : power * Complex(0.0, -1.0) * factor_along(aside, 1.0, 0.0, 0.0, k, plan);
     }
@@ -116,7 +116,7 @@ Eigen::MatrixXcd surface_covariances(const std::vector<Wave>& waves, double k, c
   return covariances;
 }
 
-/// The prior's variance summed over the surface, as the mean over directions of each wave.
+/// The prior's variance summed over the surface, by the mean over directions of each wave.
 double surface_prior_power(const std::vector<Wave>& waves, double k, const PnahPlan& plan) {
   constexpr int kDirections = 8;  // exact for squares
   double sum = 0.0;
@@ -178,7 +178,8 @@ double image_prior(const std::vector<Wave>& waves, double k, const PnahPlan& pla
   return sum;
 }
 
-/// Where the prior's density at the microphones falls to that of the noise, in steps of 0.01 rad/m of decay.
+/// Wavenumber at which the prior's density at the microphones falls to that of the noise, in steps of 0.01 rad/m of
+/// decay.
 double equivalent_cutoff(double noise, double microphone, double k, const PnahPlan& plan) {
   const double white = noise * plan.geometry.pitch_x_m * plan.geometry.pitch_y_m / (2.0 * std::numbers::pi);
   double decay = 0.0;
@@ -193,7 +194,7 @@ int step_of_least(const std::vector<double>& costs) {
   return static_cast<int>(std::min_element(costs.begin(), costs.end()) - costs.begin());
 }
 
-/// Memory number `which` with this frame in it.
+/// Memory number `which`, including this frame.
 Sonah::NoiseMemory noise_remembered(Sonah::NoiseMemory memory, int which, std::int64_t half,
                                     const std::vector<double>& costs) {
   const std::int64_t begun_half = half % 2 == which ? half : half - 1;

@@ -24,15 +24,15 @@ class Sonah {
     int held = -1;                ///< step; -1 while it settles
     std::vector<double> sums;     ///< [step], costs of the frames of its first half
   };
-  /// One frame of spectra [frequency][row][column], Pa; masked are the dead channels of `masked`, else the plan. Keeps
-  /// the noise that was most probable in the memory's first half where that is about as probable.
+  /// Images one frame of spectra [frequency][row][column], Pa; masks the dead channels of `masked` instead of the
+  /// plan's. Keeps the noise that was most probable in the memory's first half if it is still about as probable.
   PnahImages image(std::span<const Complex> spectra, const PnahPlan& masked, const FrameHop& hop);
-  /// The first frame of a stream.
+  /// Images the first frame of a stream.
   PnahImages image(std::span<const Complex> spectra) { return image(spectra, plan_, FrameHop()); }
   /// Forgets the noise of all frames.
   void forget();
-  /// The priors, and the plane waves and point sources to fit, from the next frame on; of the latter their wavenumbers,
-  /// places, amplitudes and noise alone are used, and the noise of what is left at masked microphones.
+  /// Sets the priors, and the plane waves and point sources to fit, from the next frame on; only the sources'
+  /// wavenumbers, positions, amplitudes and noise are used, and the noise of the residual at masked microphones.
   void use(const WaveFindings& findings);
 
  private:
@@ -41,28 +41,28 @@ class Sonah {
     Eigen::VectorXd powers;                    ///< [mode]
     Eigen::MatrixXd modes;                     ///< (microphone, mode)
     std::vector<Eigen::MatrixXcd> images;      ///< [plane](pixel, mode)
-    double prior = 0.0;                        ///< of the first plane's image, summed over pixels
+    double prior = 0.0;                        ///< variance of the first plane's image, summed over pixels
     std::vector<double> cutoffs_rad_per_m;     ///< [noise step]
-    std::array<NoiseMemory, 2> memories = {};  ///< the first one begins in even halves, the other one in odd ones
+    std::array<NoiseMemory, 2> memories = {};  ///< the first begins in even halves, the second in odd ones
     FoundWaves found;
   };
   static Frequency make_frequency(std::size_t frequency, const PnahPlan& plan);
-  /// The step of noise for a frame with these costs, which both memories take in.
+  /// Step of noise for a frame with these costs, which are added to both memories.
   static int noise_of_frame(Frequency& frequency, const std::vector<double>& costs, const FrameHop& hop);
-  /// Predictions of masked microphones from all others, of the mask that was used last: by the layer, or as sources
-  /// leave it.
+  /// Predictions of masked microphones from all others, for the mask used last: by the layer, or from the residual of
+  /// sources.
   struct PriorFill {
     bool is_made = false;
     std::vector<int> masked;
     std::vector<Eigen::MatrixXd> of_frequency;  ///< (masked, microphone), 0 for masked ones
   };
-  /// Whether the search's own prediction is of the mask that is used.
+  /// True if the search's own prediction belongs to the mask in use.
   [[nodiscard]] bool fills_residual(std::size_t frequency) const;
   void make_fill(const std::vector<int>& masked);
   void fill(Eigen::Ref<Eigen::VectorXcd> field, std::size_t frequency) const;
-  /// Of amplitude 1, with masked microphones filled. [microphone]
+  /// Field of amplitude 1, with masked microphones filled. [microphone]
   [[nodiscard]] Eigen::VectorXcd at_microphones(std::size_t frequency, const Source& source) const;
-  /// The plan's quantity of amplitude 1. [pixel]
+  /// Field of the plan's quantity for amplitude 1. [pixel]
   [[nodiscard]] Eigen::VectorXcd on_plane(std::size_t frequency, const Source& source, std::size_t plane) const;
   [[nodiscard]] SourceShare fit_waves(std::size_t frequency, const Eigen::VectorXcd& field) const;
   PnahPlan plan_;

@@ -19,7 +19,7 @@ class SonahSpace : public SourceSpace {
   /// `model` must outlive it; its first image plane is used.
   SonahSpace(const PnahPlan& plan, std::size_t frequency, const SonahModel& model);
   [[nodiscard]] const Eigen::ArrayXd& powers() const override { return powers_; }
-  /// Of odd classes, which have no centre line.
+  /// Modes of odd classes, which have no centre line.
   [[nodiscard]] Eigen::Index missing() const override { return powers_.size() - plan_.geometry.channels(); }
   [[nodiscard]] std::size_t most_sources() const override;
   void use(const MicrophoneMask* mask) override;
@@ -30,7 +30,7 @@ class SonahSpace : public SourceSpace {
   [[nodiscard]] Eigen::MatrixXcd slopes(const Sources& sources, int coordinate) const override;
   [[nodiscard]] std::vector<Candidate> strongest(const Eigen::VectorXcd& white, int step, double prior) override;
   [[nodiscard]] double move(FieldSource& source, const Eigen::Ref<const Eigen::VectorXd>& by) const override;
-  /// None on a curved surface, in which no disc lies.
+  /// nullopt on a curved surface, in which no disc lies.
   [[nodiscard]] std::optional<PointSource> disc_of(const PointSource& point) const override;
   [[nodiscard]] PointSource point_of(const PointSource& disc) const override;
   [[nodiscard]] std::size_t planes() const override;

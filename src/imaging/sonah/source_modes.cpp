@@ -14,7 +14,7 @@ using Eigen::Index;
 
 constexpr int kNoCoordinate = -1;
 
-/// Of half the microphones of an axis, from the outermost one to the centre.
+/// Position along half an axis, m; index counts from the outermost microphone to the centre.
 double half_place_m(Index index, int microphones, double pitch_m) {
   return (static_cast<double>(index) - (microphones - 1) / 2.0) * pitch_m;
 }
@@ -107,7 +107,7 @@ void SourceModes::fold_wave(const PlaneWave& wave, int coordinate, Eigen::Ref<Ei
   }
 }
 
-/// At the microphones, or its derivative by a wavenumber.
+/// Field at the microphones, or its derivative by a wavenumber.
 Eigen::VectorXcd SourceModes::field_of(const PlaneWave& wave, int coordinate) const {
   const ArrayGeometry& g = plan_.geometry;
   Eigen::VectorXcd field(g.channels());
@@ -122,7 +122,7 @@ Eigen::VectorXcd SourceModes::field_of(const PlaneWave& wave, int coordinate) co
   return field;
 }
 
-/// At the microphones, or its derivative by a coordinate of the source.
+/// Field at the microphones, or its derivative by a coordinate of the source.
 Eigen::VectorXcd SourceModes::field_of(const PointSource& point, int coordinate) const {
   const ArrayGeometry& g = plan_.geometry;
   const double edge_m = std::min(g.pitch_x_m, g.pitch_y_m);
@@ -138,7 +138,7 @@ Eigen::VectorXcd SourceModes::field_of(const PointSource& point, int coordinate)
 Eigen::MatrixXcd SourceModes::modes_of(const Sources& sources, int coordinate) const {
   const Index samples = model_->samples;
   const auto count = static_cast<Index>(sources.size());
-  // Real and imaginary parts beside one another, so that one real product makes the modes of all sources of a class.
+  // Real and imaginary parts lie side by side, so that one real product makes the modes of all sources of a class.
   std::array<Eigen::MatrixXd, kParities> folded;
   folded.fill(Eigen::MatrixXd::Zero(samples, 2 * count));
   Eigen::MatrixXd of_wave(samples, kParities);

@@ -13,7 +13,7 @@
 /// Plane waves and point sources in the modes of sonah's prior, and on the image.
 namespace nearfield {
 
-/// What a class's factors are multiplied with: plane waves are real vectors over the folded microphones but for this.
+/// Phase of each class's factors: without it, plane waves are real vectors over the folded microphones.
 inline constexpr std::array<std::complex<double>, kParities> kClassPhases = {
     std::complex<double>(1.0), std::complex<double>(0.0, 1.0), std::complex<double>(0.0, 1.0),
     std::complex<double>(-1.0)};
@@ -24,8 +24,8 @@ class SourceModes {
  public:
   /// `model` must outlive it.
   SourceModes(const PnahPlan& plan, std::size_t frequency, const SonahModel& model);
-  /// Masked microphones of fields are filled as those of the measurement are, so that what a source leaves of a field
-  /// of its own is 0; null: none. `mask` must outlive the calls that follow.
+  /// Fills masked microphones of fields as in the measurement, so that the residual of a source's own field is 0; null:
+  /// none. `mask` must outlive the calls that follow.
   void use(const MicrophoneMask* mask) { mask_ = mask != nullptr && !mask->channels.empty() ? mask : nullptr; }
   /// (class and mode, source)
   [[nodiscard]] Eigen::MatrixXcd fields(const Sources& sources) const;
@@ -47,26 +47,26 @@ class SourceModes {
   const MicrophoneMask* mask_ = nullptr;
 };
 
-/// 1 / (power + noise), by which the grids' matched filters weigh modes. (noise step, class and mode)
+/// 1 / (power + noise), the weights of modes in the grids' matched filters. (noise step, class and mode)
 Eigen::MatrixXd filter_weights(const SonahModel& model);
 
 /// Sums over mirrored microphones of a field [row][column] in a class. [sample]
 Eigen::VectorXcd fold_class(const ArrayGeometry& geometry, const Eigen::VectorXcd& field, std::size_t parity);
 
-/// The plan's quantity of a source for amplitude 1: at each pixel of a plane, or of the plan's surface, 0 where there
-/// is none. [pixel]
+/// The plan's quantity of a source for amplitude 1: at each pixel of a plane, or of the plan's surface, 0 for pixels
+/// off it. [pixel]
 Eigen::VectorXcd source_image(const PnahPlan& plan, double k, const FieldSource& source, double plane_m);
 
-/// The image of modes that are divided by power + noise, on the model's first plane or on its surface.
-/// (class and mode, column) to (pixel, column)
+/// Image of modes that are divided by power + noise, on the model's first plane or on its surface. (class and mode,
+/// column) to (pixel, column)
 Eigen::MatrixXcd image_of_modes(const PnahPlan& plan, const SonahModel& model, const Eigen::MatrixXcd& white);
 
-/// e^{j k x} and e^{-j k x} under the sign of a class, over its phase.
+/// Sum of e^{j k x} and e^{-j k x} with the sign of a class, over its phase.
 double mirrored_pair(double k_rad_per_m, double x_m, bool is_odd);
-/// Its derivative by k.
+/// Derivative of mirrored_pair() by k.
 double mirrored_slope(double k_rad_per_m, double x_m, bool is_odd);
 
-/// From a wave's amplitude at the microphones to the plan's quantity on a plane.
+/// Factor from a wave's amplitude at the microphones to the plan's quantity on a plane.
 std::complex<double> wave_gain(const PnahPlan& plan, double k, const PlaneWave& wave, double plane_m);
 
 }  // namespace nearfield

@@ -15,7 +15,7 @@ using Complex = std::complex<double>;
 using Eigen::Index;
 
 /// Orders of the Chebyshev series over a piece of the distance. Half a piece is kHalfPiece over the largest wavenumber,
-/// so that the terms that are left out are below 2 J_14(2) = 1e-11 of a wave.
+/// so that the omitted terms are below 2 J_14(2) = 1e-11 of a wave.
 constexpr Index kOrders = 14;
 constexpr double kHalfPiece = 2.0;
 constexpr double kSmallestHeight_m = 1e-6;  ///< half of it, so that a flat surface has an interval
@@ -30,7 +30,7 @@ Eigen::VectorXd nodes_of(Index count) {
   return nodes;
 }
 
-/// From values at these nodes to coefficients. (order, node)
+/// Matrix from values at these nodes to coefficients. (order, node)
 Eigen::MatrixXd to_coefficients(Index count) {
   Eigen::MatrixXd matrix(count, count);
   for (Index order = 0; order < count; ++order) {
@@ -43,7 +43,7 @@ Eigen::MatrixXd to_coefficients(Index count) {
   return matrix;
 }
 
-/// T_0(t), T_1(t), ... into [count] values.
+/// Writes T_0(t), T_1(t), ... into [count] values.
 void chebyshev(double t, double* values, Index count) {
   values[0] = 1.0;
   if (count > 1) {
@@ -54,7 +54,7 @@ void chebyshev(double t, double* values, Index count) {
   }
 }
 
-/// From pressure to the quantity, over the gradient: v = -grad p / (j omega rho0), displacement v / (j omega).
+/// Factor from the gradient of the pressure to the quantity: v = -grad p / (j omega rho0), displacement v / (j omega).
 Complex over_gradient(const PnahPlan& plan, double k) {
   const double omega = k * plan.medium.sound_speed_m_s;
   const Complex velocity = -1.0 / Complex(0.0, omega * plan.medium.density_kg_m3);
@@ -75,7 +75,7 @@ double longest_distance_m(const PnahPlan& plan) {
   return std::hypot(most_x_m + geometry.x_m(geometry.columns - 1), most_y_m + geometry.y_m(geometry.rows - 1));
 }
 
-/// Sums over mirrored microphones, as folded() of kernels/imaging/sonah.cl. (pixel, sample)
+/// Sums over mirrored microphones, like folded() of kernels/imaging/sonah.cl. (pixel, sample)
 Eigen::MatrixXcd fold(const Eigen::MatrixXcd& covariance, const ArrayGeometry& geometry, std::size_t parity) {
   const double sign_x = (parity & 1U) != 0 ? -1.0 : 1.0;
   const double sign_y = (parity & 2U) != 0 ? -1.0 : 1.0;
@@ -132,7 +132,7 @@ SurfaceCovariance::SurfaceCovariance(const PnahPlan& plan, double k, const std::
   piece_m_ = std::max(longest_m, kSmallestHeight_m) / static_cast<double>(pieces_) * (1.0 + 1e-12);
   middle_m_ = 0.5 * (plan.surface->lowest_m() + plan.surface->highest_m());
   half_height_m_ = std::max(kSmallestHeight_m, 0.5 * (plan.surface->highest_m() - plan.surface->lowest_m()));
-  // The coefficients of e^{a x} sink as I_n(a): by 1e-12 of the largest with so many.
+  // The coefficients of e^{a x} fall like I_n(a): to 1e-12 of the largest with this many.
   const auto heights = static_cast<Index>(12 + std::ceil(1.5 * most_kz * half_height_m_));
 
   const Eigen::VectorXd distance_nodes = nodes_of(kOrders);

@@ -8,7 +8,7 @@
 #include "imaging/sonah/prior.hpp"
 #include "imaging/sonah/sonah_model.hpp"
 
-/// The model of statistically optimised holography on a surface (docs/sonah.md): what differs from that on planes.
+/// Model of statistically optimised holography on a surface (docs/sonah.md), as far as it differs from that on planes.
 namespace nearfield {
 
 /// Covariance of the plan's quantity at places of its surface with the pressure at the microphones, from a table of
@@ -17,11 +17,11 @@ namespace nearfield {
 class SurfaceCovariance {
  public:
   SurfaceCovariance(const PnahPlan& plan, double k, const std::vector<PriorRing>& rings);
-  /// (pixel - first, microphone), 0 where a pixel is not on the surface.
+  /// (pixel - first, microphone), 0 for pixels off the surface.
   [[nodiscard]] Eigen::MatrixXcd of_pixels(Eigen::Index first, Eigen::Index count) const;
 
  private:
-  /// Of all pieces, (piece and order of the distance, order of the height).
+  /// Coefficients of all pieces, (piece and order of the distance, order of the height).
   using Series = Eigen::MatrixXcd;
   PnahPlan plan_;
   bool is_velocity_;
@@ -29,20 +29,20 @@ class SurfaceCovariance {
   double piece_m_ = 0.0;
   double middle_m_ = 0.0;       ///< height
   double half_height_m_ = 0.0;  ///< from there to the lowest and to the highest place
-  Series along_z_;              ///< of pressure, or of the quantity along z
-  Series along_array_;          ///< of the quantity away from the microphone, along the array
+  Series along_z_;              ///< pressure, or the quantity along z
+  Series along_array_;          ///< the quantity away from the microphone, along the array
 };
 
-/// Fills the part of the model that depends on the surface: images, image_powers, shown and prior_powers; its modes
-/// must be there. projections: the model's, in double precision, as weak modes need them; microphone: the prior's power
-/// there, which becomes 1.
+/// Fills the part of the model that depends on the surface: images, image_powers, shown and prior_powers; requires its
+/// modes. projections: the model's, in double precision, as weak modes need them; microphone: the prior's power there,
+/// which becomes 1.
 void add_surface_images(SonahModel& model, const std::array<Eigen::MatrixXd, kParities>& projections,
                         const PnahPlan& plan, double k, const std::vector<PriorRing>& rings, double microphone);
 
-/// The plan's quantity of a plane wave at each pixel, for amplitude 1 at the microphones; 0 where there is no surface.
+/// The plan's quantity of a plane wave at each pixel, for amplitude 1 at the microphones; 0 for pixels off the surface.
 Eigen::VectorXcd wave_on_surface(const PnahPlan& plan, double k, const PlaneWave& wave);
 
-/// From pressure to the plan's quantity along a normal, of e^{j (kx x + ky y - kz z)}.
+/// Factor from pressure to the plan's quantity along a normal, for e^{j (kx x + ky y - kz z)}.
 std::complex<double> quantity_along(const PnahPlan& plan, const Eigen::Vector3d& normal, double kx, double ky,
                                     std::complex<double> kz, double k);
 

@@ -19,7 +19,7 @@ using Eigen::Index;
 
 constexpr Index kWaveBlock = 32;
 
-/// Each class in whole blocks. (class and mode, source)
+/// Pads each class to whole blocks. (class and mode, source)
 Eigen::MatrixXcd padded(const Eigen::MatrixXcd& modes, Index samples) {
   const Index of_class = (samples + kWaveBlock - 1) / kWaveBlock * kWaveBlock;
   Eigen::MatrixXcd out = Eigen::MatrixXcd::Zero(kParities * of_class, modes.cols());
@@ -61,8 +61,9 @@ FoundWaves WaveFinder::with_table(const MicrophoneMask* mask) {
   return found;
 }
 
-/// Whether the mask's own prediction is louder at masked microphones than noise is at those that it follows: of one in
-/// five missing anywhere its power is 0.6 to 1.6 times that, in the mean, in a hole of 8 x 8 it is 8 to 110 times.
+/// True if the mask's own prediction has more power at masked microphones than the noise at those that it follows: with
+/// one in five missing anywhere its power is 0.6 to 1.6 times that, on average; in a hole of 8 x 8 it is 8 to 110
+/// times.
 bool WaveFinder::makes_noise_loud(const MicrophoneMask& mask) const {
   constexpr double kLoud = 3.0;
   const std::size_t masked = mask.channels.size();
@@ -77,8 +78,9 @@ bool WaveFinder::makes_noise_loud(const MicrophoneMask& mask) const {
   return power > kLoud * static_cast<double>(masked);
 }
 
-/// Where sources explain a field, what they leave is mostly noise: a prediction that takes it for a field goes on with
-/// it in holes. At most kMost, so that a source that moves before the next search is not cut out of a hole.
+/// Fill for the residual of sources: where sources explain a field, the residual is mostly noise, and a prediction that
+/// takes it for a field continues it into holes. At most kMost, so that a source that moves before the next search is
+/// not cut out of a hole.
 ResidualFilling WaveFinder::filling_of(const MicrophoneMask& mask, const std::vector<float>& table) const {
   constexpr double kMost = 0.03;
   const SourceFit& fit = finder_.fit();

@@ -14,31 +14,31 @@ namespace nearfield {
 /// The posterior mean of the field, over an image's plane.
 struct FieldEstimate {
   Eigen::MatrixXcd image;  ///< (row, column), in the plan's quantity
-  double noise_pa = 0.0;   ///< rms of a microphone
-  /// Expected, summed over the pixels, as it is published: the prior's part times PnahPlan::error_calibration()
-  /// squared, and that of the sources' amplitudes as it is, which fields from elsewhere say nothing of.
+  double noise_pa = 0.0;   ///< rms per microphone
+  /// Expected squared error, summed over the pixels, as published: the prior's part times PnahPlan::error_calibration()
+  /// squared, and the part of the sources' amplitudes unscaled, about which fields from elsewhere say nothing.
   double squared_error = 0.0;
 };
 
 /// Finds the plane waves and point sources of one frequency that sonah's prior does not explain (docs/sonah.md), and
-/// makes the table of these that its kernels read.
+/// makes their table for its kernels.
 class WaveFinder {
  public:
   /// `model` must outlive it; its first image plane is used.
   WaveFinder(const PnahPlan& plan, std::size_t frequency, const SonahModel& model);
-  /// As SourceFinder::find().
+  /// SourceFinder::find(), with the table.
   FoundWaves find(std::span<const std::complex<double>> field, std::uint64_t number,
                   const MicrophoneMask* mask = nullptr);
-  /// As SourceFinder::find_from().
+  /// SourceFinder::find_from(), with the table.
   FoundWaves find_from(Sources sources, std::span<const std::complex<double>> field,
                        const MicrophoneMask* mask = nullptr);
-  /// What the last find() found.
+  /// Sources of the last find().
   [[nodiscard]] const Sources& sources() const { return finder_.sources(); }
   [[nodiscard]] double criterion() const { return finder_.criterion(); }
-  /// Nothing was found before.
+  /// Forgets the sources found before.
   void restart() { finder_.restart(); }
-  /// The posterior mean of the field on the first plane after the last find(), sources included; of plans whose pixels
-  /// are the microphones.
+  /// Posterior mean of the field on the first plane after the last find(), sources included; for plans with one pixel
+  /// per microphone.
   [[nodiscard]] FieldEstimate estimate() const;
 
  private:
@@ -50,7 +50,7 @@ class WaveFinder {
   std::size_t frequency_;
   const SonahModel* model_;
   SourceFinder finder_;
-  double sources_error_ = 0.0;  ///< what its sources add to the expected squared error, for prior power 1
+  double sources_error_ = 0.0;  ///< part of its sources in the expected squared error, for prior power 1
 };
 
 }  // namespace nearfield

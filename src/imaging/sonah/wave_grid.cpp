@@ -15,9 +15,9 @@ using Eigen::Index;
 
 /// Evanescent waves that lose more than this from the lowest plane to the microphones are not searched.
 constexpr double kMostLoss = 10.0;
-/// Steps of the grid for each half period over the array.
+/// Steps of the grid per half period over the array.
 constexpr int kGridSteps = 2;
-/// Of the grid, that the matched filter's power is known at.
+/// Step, in points of the grid, at which the matched filter's power is computed.
 constexpr int kCoarse = 2;
 
 std::size_t index_of(Index index) { return static_cast<std::size_t>(index); }
@@ -65,9 +65,9 @@ double WaveGrid::move(PlaneWave& wave, const Eigen::Ref<const Eigen::VectorXd>& 
   return std::max(along(wave.kx_rad_per_m, by(0), x_), along(wave.ky_rad_per_m, by(1), y_));
 }
 
-/// Power of the whitened matched filter for each noise, at every second point of the grid along both axes. Of the whole
-/// array, as those of PointGrid are, whatever is masked: the two kinds of candidates are compared by it, and a finder
-/// that began under another mask finds the same.
+/// Power of the whitened matched filter for each noise, at every second point of the grid along both axes. It is of the
+/// whole array whatever is masked, as in PointGrid: the two kinds of candidates are compared by it, and a finder that
+/// began under another mask finds the same.
 const Eigen::MatrixXf& WaveGrid::grid_powers() {
   if (powers_.size() > 0) {
     return powers_;

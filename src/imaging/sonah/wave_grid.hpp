@@ -7,12 +7,12 @@
 
 namespace nearfield {
 
-/// Plane waves that a matched filter looks at: over K-space, as far as evanescent waves reach the microphones.
+/// Grid of plane waves for a matched filter: over K-space, as far as evanescent waves reach the microphones.
 class WaveGrid {
  public:
   /// `model` must outlive it.
   WaveGrid(const PnahPlan& plan, std::size_t frequency, const SonahModel& model);
-  /// The wave with the largest output of the matched filter. Arguments as of PointGrid::strongest().
+  /// The wave with the largest output of the matched filter. Arguments like those of PointGrid::strongest().
   [[nodiscard]] Candidate strongest(const Eigen::VectorXcd& white, int step, double prior);
   /// SourceSpace::move().
   [[nodiscard]] double move(PlaneWave& wave, const Eigen::Ref<const Eigen::VectorXd>& by) const;
@@ -32,7 +32,7 @@ class WaveGrid {
   double most_rad_per_m_;
   Axis x_;
   Axis y_;
-  Eigen::MatrixXf powers_;  ///< of the matched filter over the prior's; (noise step, y and x)
+  Eigen::MatrixXf powers_;  ///< power of the matched filter over the prior's; (noise step, y and x)
 };
 
 }  // namespace nearfield

@@ -9,7 +9,7 @@ std::vector<std::unique_ptr<FrequencyFinder>> finders_of(const PnahPlan& plan,
                                                          const std::vector<PriorModels>& candidates,
                                                          const MakeSonahArrays& make_arrays) {
   std::vector<std::unique_ptr<FrequencyFinder>> finders;
-  PnahPlan without_gains = plan;  // which SourceSearch applies; each finder has copies of its plan
+  PnahPlan without_gains = plan;  // gains are applied by SourceSearch; each finder has copies of its plan
   without_gains.gains.clear();
   for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
     finders.push_back(std::make_unique<PriorFinder>(without_gains, f, candidates, make_arrays));

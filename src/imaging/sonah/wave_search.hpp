@@ -11,10 +11,10 @@ namespace nearfield {
 /// Searches the prior, and plane waves and point sources beside it, in the spectra of every frequency (docs/sonah.md).
 class WaveSearch : public SourceSearch {
  public:
-  /// Of models the search itself uses the images of the first plane alone. make_arrays: as PriorFinder's.
+  /// The search itself uses only the models' images of the first plane. make_arrays: see PriorFinder.
   WaveSearch(const PnahPlan& plan, const std::shared_ptr<const std::vector<PriorModels>>& candidates,
              const MakeSonahArrays& make_arrays = {});
-  /// With the one prior of the plan's own models. [frequency]
+  /// Uses the plan's own models alone, with their one prior. [frequency]
   WaveSearch(const PnahPlan& plan, std::vector<SonahModel> models);
 };
 

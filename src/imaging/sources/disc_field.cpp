@@ -9,12 +9,12 @@ namespace {
 
 using Complex = std::complex<double>;
 
-/// Nodes on the rim: their least and largest number, and those that the distance from the rim and the wave ask for.
+/// Nodes on the rim: least and largest number, and the factors for the distance from the rim and for the wave.
 constexpr double kFewest = 16.0;
 constexpr double kMost = 256.0;
-constexpr double kOfDistance = 15.0;  // the error falls by 1 + distance / radius a node, or faster
+constexpr double kOfDistance = 15.0;  // the error falls by 1 + distance / radius per node, or faster
 constexpr double kOfWave = 2.0;
-/// Places nearer than this part of `edge_m` are in the disc's plane.
+/// Points nearer than this part of `edge_m` count as in the disc's plane.
 constexpr double kInPlane = 1e-3;
 
 }  // namespace
@@ -28,7 +28,7 @@ DiscField disc_field(const Eigen::Vector3d& place_m, double radius_m, double k_r
       std::clamp(kOfDistance / std::log1p(from_rim_m / radius_m) + kOfWave * k * radius_m, kFewest, kMost));
   const Complex straight = std::polar(1.0, -k * z_m);
   const double step = 2.0 * std::numbers::pi / nodes;
-  // Along x to the place: by symmetry nothing is left of the derivative across that.
+  // The x axis points to the place: by symmetry the derivative across it is zero.
   Complex pressure = 0.0;
   Complex by_z = 0.0;
   Complex by_across = 0.0;
@@ -38,7 +38,7 @@ DiscField disc_field(const Eigen::Vector3d& place_m, double radius_m, double k_r
     const double side2 = radius_m * radius_m + across_m * across_m - 2.0 * radius_m * across_m * cosine;
     const double r = std::sqrt(z_m * z_m + side2);
     const Complex wave = std::polar(1.0, -k * r);
-    const double turn = radius_m * (radius_m - across_m * cosine) / side2;  // of the direction to the rim
+    const double turn = radius_m * (radius_m - across_m * cosine) / side2;  // change of the direction to the rim
     pressure += turn * (straight - wave);
     by_z -= turn * (straight - z_m / r * wave);
     by_across -= wave / r * cosine;

@@ -10,7 +10,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-/// In a disc's own plane its velocity falls at the rim over this part of the distance of pixels.
+/// Width over which the velocity falls at the rim in a disc's own plane, over the distance of pixels.
 constexpr double kDiscEdgeOfPixel = 0.25;
 
 PointField monopole_field(const Eigen::Vector3d& from_source_m, double k) {
@@ -53,8 +53,8 @@ PointField point_field(const PointSource& point, const Eigen::Vector3d& place_m,
 }
 
 Complex slope_of(const PointField& field, const PointSource& point, int coordinate) {
-  // The field depends on the way from the source to the place: by the source's coordinates it changes with the other
-  // sign than by the place's.
+  // The field depends on the vector from the source to the place: its derivatives by the source's coordinates are the
+  // negative of those by the place's.
   return point.is_disc() && coordinate == 2 ? field.by_radius : -field.gradient(coordinate);
 }
 

@@ -14,16 +14,16 @@ namespace nearfield {
 using FieldSource = std::variant<PlaneWave, PointSource>;
 using Sources = std::vector<FieldSource>;
 
-/// Plane waves and point sources of a frequency at most.
+/// Largest number of plane waves and point sources per frequency.
 inline constexpr int kMostWaves = 8;
-/// Those that so few microphones can tell apart.
+/// Number of sources that so few microphones can separate.
 std::size_t most_sources_of(int microphones);
 
-/// Wavenumbers of a plane wave, or coordinates of a point source, by which its field is differentiated: x, y and z, or
-/// the radius in the place of z, as a disc stays in its plane.
+/// Wavenumbers of a plane wave, or coordinates of a point source, by which its field is differentiated: x, y and z; for
+/// a disc, which stays in its plane, the radius instead of z.
 inline constexpr int kMostCoordinates = 3;
 int coordinates_of(const FieldSource& source);
-/// The third coordinate of a point source.
+/// Third coordinate of a point source.
 double& third_of(PointSource& point);
 /// The source with one of its coordinates, or wavenumbers, changed.
 FieldSource moved(const FieldSource& source, int coordinate, double by);
@@ -32,17 +32,17 @@ FieldSource moved(const FieldSource& source, int coordinate, double by);
 struct PointField {
   std::complex<double> pressure;
   Eigen::Vector3cd gradient;       ///< by the place, per metre
-  std::complex<double> by_radius;  ///< of a disc, per metre
+  std::complex<double> by_radius;  ///< for a disc, per metre
 };
 /// In a disc's own plane its velocity falls at the rim over `edge_m` (disc_field.hpp).
 PointField point_field(const PointSource& point, const Eigen::Vector3d& place_m, double k, double edge_m);
-/// Its pressure's derivative by one of the source's coordinates.
+/// Derivative of the pressure by one of the source's coordinates.
 std::complex<double> slope_of(const PointField& field, const PointSource& point, int coordinate);
-/// From pressure and gradient to the plan's quantity along a normal: v = -grad p / (j omega rho0), displacement
-/// v / (j omega).
+/// Converts pressure and gradient to the plan's quantity along a normal: v = -grad p / (j omega rho0), displacement v /
+/// (j omega).
 std::complex<double> quantity_of(const PnahPlan& plan, double k, const PointField& field,
                                  const Eigen::Vector3d& normal);
-/// The edge of discs in images whose pixels are this far apart.
+/// Edge of discs in images with this plan's pixel distance.
 double disc_edge_m(const PnahPlan& plan);
 
 }  // namespace nearfield

@@ -11,16 +11,17 @@ namespace {
 /// A source's least and largest depth over the standoff.
 constexpr double kLeastDepth = 0.1;
 constexpr double kMostDepth = 4.0;
-/// Its least depth over the larger pitch: a patch of the surface that is smaller than a pitch, such as a piston, is met
-/// best by a point right behind it, whose velocity there has no bound; no microphone tells how large the patch is.
+/// Its least depth over the larger pitch: the best fit of a patch of the surface that is smaller than a pitch, such as
+/// a piston, is a point right behind it, whose velocity there is unbounded; no microphone can tell how large the patch
+/// is.
 constexpr double kLeastDepthOfPitch = 0.5;
-/// A disc's least radius over the larger pitch: no microphone tells a smaller one from a point.
+/// A disc's least radius over the larger pitch: no microphone can tell a smaller one from a point.
 constexpr double kLeastRadiusOfPitch = 0.5;
-/// Its largest radius over the standoff.
+/// A disc's largest radius over the standoff.
 constexpr double kMostRadius = 4.0;
-/// A disc's radius over the depth of a point that falls off about as it does.
+/// A disc's radius over the depth of a point whose field decays about like the disc's.
 constexpr double kRadiusOfDepth = 2.0;
-/// A point source's depth below the surface, or a disc's radius, grows or shrinks by this part in a step at most.
+/// Largest relative change per step of a point source's depth below the surface, or of a disc's radius.
 constexpr double kMostDeeper = 0.5;
 
 }  // namespace

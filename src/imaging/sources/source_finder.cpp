@@ -18,9 +18,9 @@ namespace {
 using Complex = std::complex<double>;
 using Eigen::Index;
 
-/// |amplitude|^2 over its variance that a source must have to be tried: small, as others that are not found yet
-/// count as the prior's; that it must have among them; and that it must have in the end to be accepted. Where one was
-/// accepted before, half of that keeps it.
+/// Least |amplitude|^2 over its variance for a source to be tried: small, as others not found yet count as the prior's;
+/// to remain among them; and to be accepted in the end. Half of the last suffices for a source that was accepted
+/// before.
 struct Thresholds {
   double candidate;
   double tried;
@@ -28,32 +28,32 @@ struct Thresholds {
 };
 constexpr Thresholds kOfManyMicrophones = {.candidate = 20.0, .tried = 40.0, .taken = 300.0};
 constexpr double kManyMicrophones = 1024.0;
-/// Noise alone exceeds the first of these at one place of a grid in 3000, e^8, and the others at none.
+/// Noise alone exceeds the first of these at one position of a grid in 3000, e^8, and the others at none.
 constexpr Thresholds kLeast = {.candidate = 8.0, .tried = 20.0, .taken = 60.0};
-/// What is left of a measurement is rounding below this share of its energy.
+/// Below this share of a measurement's energy, the residual is rounding.
 constexpr double kRounding = 1e-10;
 constexpr int kMostSteps = 12;
-/// Sources that move by less than this part of their grid's step have settled.
+/// Sources have settled when they move by less than this part of their grid's step.
 constexpr double kSettled = 1e-7;
 constexpr double kLeastDamping = 1e-3;
 constexpr double kDampingRatio = 10.0;
 constexpr double kRoundingOfCost = 1e-6;
-/// By how many nepers each point source must make the measurement more probable, in the mean of all that are found:
-/// those of the plates that were measured, which they make worse, do so by up to 90, of pistons, dipoles and single
-/// monopoles by several hundred. Less is enough where nothing but noise is left, which points of no such plate reached.
+/// Least gain in log-likelihood per point source, in nepers, averaged over all that are found: on the measured plates,
+/// whose images they make worse, points gain up to 90, and several hundred for pistons, dipoles and single monopoles.
+/// Less suffices if nothing but noise remains, which points of no such plate achieved.
 constexpr double kGainOfPoint = 100.0;
 constexpr double kGainOfLastPoint = 25.0;
-/// The noise over the prior's power from which nothing but noise is left.
+/// Noise over the prior's power above which the residual is noise alone.
 constexpr double kNoiseAlone = 3.0;
-/// By how many nepers the likelihood must be larger for a point source to be tried as a disc: few, as others that are
-/// not discs yet hide how much better it is; and to stay one when all have been tried.
+/// Least gains in log-likelihood, in nepers, for a point source to be tried as a disc: small, as others that are not
+/// yet discs hide how much better it is; and to remain one when all have been tried.
 constexpr double kDiscTried = 10.0;
 constexpr double kDiscGain = 60.0;
 
 std::size_t at(Index index) { return static_cast<std::size_t>(index); }
 
-/// Of a point source the variance is mostly the prior's, which explains as much of it as it has modes above the noise:
-/// fewer microphones make less of the same source. A plane wave that is none costs most, as it is amplified on its way.
+/// A point source's variance is mostly the prior's, which explains as much of it as it has modes above the noise: fewer
+/// microphones make the same source less significant. A false plane wave costs most, as it is amplified by propagation.
 Thresholds thresholds_of(const FieldSource& source, const UsableWeights& weights) {
   if (std::holds_alternative<PlaneWave>(source)) {
     return kOfManyMicrophones;
@@ -89,8 +89,9 @@ Eigen::ArrayXd SourceFit::significance() const {
 SourceFinder::SourceFinder(std::unique_ptr<SourceSpace> space)
     : space_(std::move(space)), weights_(space_->powers(), space_->missing()) {}
 
-/// What is filled by a prediction is no measurement: fits that counted it as one had ten times the least error that a
-/// place behind a hole of 8 x 8 microphones can have, as the prediction follows the noise round the hole.
+/// Leaves masked microphones out of fits. Predicted values are no measurement: fits that counted them as one had ten
+/// times the least error possible behind a hole of 8 x 8 microphones, as the prediction follows the noise round the
+/// hole.
 void SourceFinder::use(const MicrophoneMask* mask) {
   space_->use(mask);
   std::vector<std::int32_t> left_out = space_->left_out();
@@ -101,7 +102,7 @@ void SourceFinder::use(const MicrophoneMask* mask) {
   weights_.leave_out(space_->unit_fields(left_out_));
 }
 
-/// The most probable noise of what the sources leave, and the prior's power with it.
+/// Finds the most probable noise of the residual, and the prior's power with it.
 void SourceFinder::weigh_residual(SourceFit& fit) const {
   const auto channels = static_cast<double>(weights_.channels());
   const Eigen::ArrayXd energies = weights_.energies(fit.residual);
@@ -132,8 +133,8 @@ SourceFit SourceFinder::fit_of(const Sources& sources, const Eigen::VectorXcd& y
   return fit;
 }
 
-/// What the modes change by with each unknown: real and imaginary part of each amplitude, then each source's
-/// coordinates. (mode, unknown)
+/// Derivatives of the modes by each unknown: real and imaginary part of each amplitude, then each source's coordinates.
+/// (mode, unknown)
 Eigen::MatrixXcd SourceFinder::tangents(const Sources& sources, const SourceFit& fit) const {
   const Index count = static_cast<Index>(sources.size());
   std::array<Eigen::MatrixXcd, kMostCoordinates> slopes;
@@ -154,8 +155,8 @@ Eigen::MatrixXcd SourceFinder::tangents(const Sources& sources, const SourceFit&
   return columns;
 }
 
-/// One step of Gauss and Newton in all coordinates and amplitudes, each unknown held back by `damping` parts of its own
-/// curvature (Marquardt); returns the largest change, of the grids' steps.
+/// One Gauss-Newton step in all coordinates and amplitudes, each unknown damped by `damping` parts of its own curvature
+/// (Marquardt); returns the largest change in steps of the grids.
 double SourceFinder::step(Sources& sources, const SourceFit& fit, double damping) const {
   const Eigen::MatrixXcd columns = tangents(sources, fit);
   const Eigen::MatrixXcd weighed = weights_.weigh(step_of_noise(fit.noise), columns);
@@ -176,9 +177,9 @@ double SourceFinder::step(Sources& sources, const SourceFit& fit, double damping
   return largest;
 }
 
-/// Moves the sources to where they fit best, while the noise follows what they leave. A step that makes the measurement
-/// less probable is taken back and tried shorter: sources close to one another, such as the two of a dipole, have
-/// almost one field, and full steps from there end anywhere.
+/// Moves the sources to their best fit, while the noise follows the residual. A step that makes the measurement less
+/// probable is taken back and tried shorter: sources close to one another, such as the two of a dipole, have almost the
+/// same field, and full steps from there end anywhere.
 SourceFit SourceFinder::settle(Sources& sources, const Eigen::VectorXcd& y, double noise) const {
   SourceFit found = fit_of(sources, y, noise);
   double damping = 0.0;
@@ -203,7 +204,7 @@ SourceFit SourceFinder::settle(Sources& sources, const Eigen::VectorXcd& y, doub
   return found;
 }
 
-/// What each source must have to be one among the others. [source]
+/// Least significance of each source to remain among the others. [source]
 std::vector<double> SourceFinder::tried_of(const Sources& sources) const {
   std::vector<double> tried;
   for (const FieldSource& source : sources) {
@@ -218,7 +219,7 @@ bool SourceFinder::are_tried(const Sources& sources, const SourceFit& fit) const
   return (fit.significance() >= limits).all();
 }
 
-/// Takes candidates until none is strong enough.
+/// Adds candidates until none is strong enough.
 void SourceFinder::grow(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y, std::vector<double>& least,
                         bool takes_points) {
   bool grows = true;
@@ -242,8 +243,8 @@ void SourceFinder::grow(Sources& sources, SourceFit& fit, const Eigen::VectorXcd
   }
 }
 
-/// The weakest point source from number `first` on, but for number `kept`, which is too weak to be one; none: there is
-/// no such.
+/// The weakest point source from index `first` on, except `kept`, that is below its threshold; nullopt if there is
+/// none.
 std::optional<std::size_t> SourceFinder::weakest_point(const Sources& sources, const SourceFit& fit, std::size_t first,
                                                        std::size_t kept) const {
   const Eigen::ArrayXd significance = fit.significance();
@@ -259,8 +260,8 @@ std::optional<std::size_t> SourceFinder::weakest_point(const Sources& sources, c
   return weakest;
 }
 
-/// Makes discs of the point sources from number `first` on, where those are more probable for as many parameters.
-/// Returns whether there is one.
+/// Replaces point sources from index `first` on by discs if these are more probable for as many parameters. Returns
+/// true if there is one.
 bool SourceFinder::spread(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y, std::size_t first,
                           std::vector<double>& least) const {
   bool is_any = false;
@@ -282,7 +283,7 @@ bool SourceFinder::spread(Sources& sources, SourceFit& fit, const Eigen::VectorX
       least_beside.erase(least_beside.begin() + static_cast<std::ptrdiff_t>(which));
       place -= which < place ? 1U : 0U;
     };
-    // Points that stood for parts of the disc are of no use beside it, and what lies behind it may take its field over.
+    // Points that stood for parts of the disc are useless beside it, and one behind it may absorb its field.
     for (std::size_t other = changed.size(); other-- > first;) {
       if (other != place && is_behind(changed[other], *disc)) {
         drop(other);
@@ -304,8 +305,8 @@ bool SourceFinder::spread(Sources& sources, SourceFit& fit, const Eigen::VectorX
   return is_any;
 }
 
-/// Makes points again of the discs from number `first` on that are not clearly more probable: of a field that is
-/// neither kind's, such as a smooth mode of a plate, a disc would show a rim.
+/// Turns discs from index `first` on that are not clearly more probable back into points: for a field of neither kind,
+/// such as a smooth mode of a plate, a disc would show a rim.
 void SourceFinder::gather(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y, std::size_t first) const {
   for (std::size_t i = first; i < sources.size(); ++i) {
     const auto* disc = std::get_if<PointSource>(&sources[i]);
@@ -322,7 +323,7 @@ void SourceFinder::gather(Sources& sources, SourceFit& fit, const Eigen::VectorX
   }
 }
 
-/// Removes the weakest source until each has `least`, [source], at least.
+/// Removes the weakest source until each has at least `least`, [source].
 void SourceFinder::drop_weak(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y,
                              std::vector<double>& least) const {
   while (!sources.empty()) {
@@ -338,8 +339,8 @@ void SourceFinder::drop_weak(Sources& sources, SourceFit& fit, const Eigen::Vect
   }
 }
 
-/// Removes all point sources where they do not make the measurement so much more probable that they must be what it is
-/// from; one that was known before needs half as much. Returns whether it did.
+/// Removes all point sources unless they make the measurement so much more probable that they must be its cause; one
+/// that was known before needs half as much. Returns true if it removed them.
 bool SourceFinder::drop_points(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y,
                                std::vector<double>& least) const {
   Sources waves;
@@ -350,7 +351,7 @@ bool SourceFinder::drop_points(Sources& sources, SourceFit& fit, const Eigen::Ve
       waves.push_back(sources[i]);
       least_of_waves.push_back(least[i]);
     } else {
-      points += least[i] / thresholds_of(sources[i], weights_).taken;  // 1/2 of one that was known
+      points += least[i] / thresholds_of(sources[i], weights_).taken;  // 1/2 for one that was known
     }
   }
   if (waves.size() == sources.size()) {
@@ -368,7 +369,7 @@ bool SourceFinder::drop_points(Sources& sources, SourceFit& fit, const Eigen::Ve
   return true;
 }
 
-/// The strongest of each kind that exceed the threshold, the stronger one first.
+/// Strongest candidates of each kind above the threshold, the stronger one first.
 std::vector<Candidate> SourceFinder::candidates(const SourceFit& fit) {
   Stoppable::end_if_stopped();
   const int noise = step_of_noise(fit.noise);
@@ -434,7 +435,7 @@ void SourceFinder::search_from(Sources sources, std::span<const Complex> field) 
   }
   drop_weak(sources, best, y, least);
   if (drop_points(sources, best, y, least)) {
-    grow(sources, best, y, least, false);  // of a wave that points had been taken for
+    grow(sources, best, y, least, false);  // for a wave that points had been taken for
     drop_weak(sources, best, y, least);
   }
   sources_ = std::move(sources);
@@ -460,9 +461,9 @@ FoundWaves SourceFinder::found() const {
   return found;
 }
 
-/// What an image of the first plane changes by with each unknown of tangents(), by central differences over the
-/// coordinates; over about what a wavenumber is uncertain by, as the slope is without bound where a wave turns from
-/// propagating to evanescent. (pixel, unknown)
+/// Derivatives of the first plane's image by each unknown of tangents(), by central differences over the coordinates;
+/// the step in wavenumber is about its uncertainty, as the slope is unbounded where a wave turns from propagating to
+/// evanescent. (pixel, unknown)
 Eigen::MatrixXcd SourceFinder::image_tangents(const Eigen::MatrixXcd& images) const {
   constexpr double kStep_m = 1e-6;
   constexpr double kStep_rad_per_m = 0.05;
@@ -486,9 +487,9 @@ Eigen::MatrixXcd SourceFinder::image_tangents(const Eigen::MatrixXcd& images) co
   return columns;
 }
 
-/// What the errors of the unknowns do is imaged both by the sources and, with the other sign, by the prior: half of
-/// trace(N^-1 Re(M^H M)), with N = Re(T^H W T) the normal matrix of the unknowns, T their tangents, W the weights and M
-/// what the tangents' images are beside the prior's images of the tangents. Half, as each unknown is real.
+/// Errors of the unknowns are imaged both by the sources and, with the other sign, by the prior: half of trace(N^-1
+/// Re(M^H M)), with N = Re(T^H W T) the normal matrix of the unknowns, T their tangents, W the weights and M the
+/// tangents' images minus the prior's images of the tangents. Half, as each unknown is real.
 double SourceFinder::expected_error(const Eigen::MatrixXcd& images) const {
   if (sources_.empty()) {
     return 0.0;
@@ -502,7 +503,7 @@ double SourceFinder::expected_error(const Eigen::MatrixXcd& images) const {
   if (error >= 0.0 && std::isfinite(error)) {
     return error;
   }
-  // Places that the microphones say nothing of: the amplitudes' errors alone.
+  // The microphones do not determine the positions: use the amplitudes' errors alone.
   const Eigen::MatrixXcd of_amplitudes = missed.leftCols(fit_.covariance.cols());
   return (of_amplitudes.conjugate().cwiseProduct(of_amplitudes * fit_.covariance)).sum().real();
 }

@@ -14,16 +14,16 @@
 
 namespace nearfield {
 
-/// Amplitudes of given sources beside a prior, and what they leave.
+/// Amplitudes of given sources beside a prior, and their residual.
 struct SourceFit {
-  double noise = 0.0;           ///< of a microphone over the prior's power, at which the amplitudes are fitted
-  double residual_noise = 0.0;  ///< likewise, most probable for what is left
-  double prior = 0.0;           ///< power of a microphone that is left
-  double cost = 0.0;            ///< -ln of the marginal likelihood of what is left, but for a constant
+  double noise = 0.0;           ///< microphone noise over the prior's power, for which the amplitudes are fitted
+  double residual_noise = 0.0;  ///< likewise, most probable for the residual
+  double prior = 0.0;           ///< power per microphone of the residual
+  double cost = 0.0;            ///< -ln of the residual's marginal likelihood, without a constant
   Eigen::MatrixXcd modes;       ///< (mode, source)
   Eigen::MatrixXcd white;       ///< `modes` times the inverse of the covariance with `noise`
   Eigen::VectorXcd amplitudes;  ///< [source]
-  Eigen::MatrixXcd covariance;  ///< (source, source) of the amplitudes, over `prior`
+  Eigen::MatrixXcd covariance;  ///< (source, source), covariance of the amplitudes over `prior`
   Eigen::VectorXcd residual;    ///< [mode]
   /// |amplitude|^2 over its variance. [source]
   [[nodiscard]] Eigen::ArrayXd significance() const;
@@ -35,26 +35,26 @@ struct SourceFit {
 class SourceFinder {
  public:
   explicit SourceFinder(std::unique_ptr<SourceSpace> space);
-  /// field [row][column], or [microphone], Pa, in which those of `mask` are filled, none of them where it is null; up
-  /// to kMostLeftOut of these are left out of fits. Starts with the sources that it found before, as of Search. `mask`
-  /// must outlive what is asked of the last find() below.
+  /// field [row][column], or [microphone], Pa, in which the microphones of `mask` are filled; null: none is masked.
+  /// Fits leave out up to kMostLeftOut of these. Starts with the sources that it found before, as described at Search.
+  /// `mask` must outlive the use of the results below.
   void find(std::span<const std::complex<double>> field, std::uint64_t number, const MicrophoneMask* mask = nullptr);
-  /// The same from given sources, which it remembers no longer than until sources() is read.
+  /// Like find(), but from given sources; searches do not remember the result.
   void find_from(Sources sources, std::span<const std::complex<double>> field, const MicrophoneMask* mask = nullptr);
-  /// Nothing was found before.
+  /// Forgets the sources found before.
   void restart() { before_.clear(); }
 
-  // Of what the last find() found:
+  // Results of the last find():
   [[nodiscard]] const Sources& sources() const { return sources_; }
   [[nodiscard]] const SourceFit& fit() const { return fit_; }
-  /// All but the table.
+  /// All members except the table.
   [[nodiscard]] FoundWaves found() const;
-  /// Schwarz's criterion of the measurement under this prior, nepers, but for a constant: the negative logarithm
-  /// of its marginal likelihood at the most probable noise and power, and half the logarithm of its real values for
-  /// each real parameter of the sources.
+  /// Schwarz's criterion of the measurement under this prior, nepers, without a constant: the negative logarithm of its
+  /// marginal likelihood at the most probable noise and power, and half the logarithm of its real values for each real
+  /// parameter of the sources.
   [[nodiscard]] double criterion() const;
-  /// Expected squared error of an image of the first plane for prior power 1, because of the errors of amplitudes,
-  /// places and wavenumbers. images: of the sources, (pixel, source).
+  /// Expected squared error of an image of the first plane for prior power 1, due to the errors of amplitudes,
+  /// positions and wavenumbers. images: of the sources, (pixel, source).
   [[nodiscard]] double expected_error(const Eigen::MatrixXcd& images) const;
 
   [[nodiscard]] const SourceSpace& space() const { return *space_; }
@@ -70,7 +70,7 @@ class SourceFinder {
   [[nodiscard]] Eigen::MatrixXcd tangents(const Sources& sources, const SourceFit& fit) const;
   [[nodiscard]] double step(Sources& sources, const SourceFit& fit, double damping) const;
   [[nodiscard]] std::vector<double> tried_of(const Sources& sources) const;
-  /// Whether each source is strong enough among the others.
+  /// True if each source is strong enough among the others.
   [[nodiscard]] bool are_tried(const Sources& sources, const SourceFit& fit) const;
   void grow(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y, std::vector<double>& least, bool takes_points);
   [[nodiscard]] std::optional<std::size_t> weakest_point(const Sources& sources, const SourceFit& fit,
@@ -85,11 +85,11 @@ class SourceFinder {
   [[nodiscard]] Eigen::MatrixXcd image_tangents(const Eigen::MatrixXcd& images) const;
 
   std::unique_ptr<SourceSpace> space_;
-  std::vector<std::int32_t> left_out_;  ///< masked microphones that fits leave out
+  std::vector<std::int32_t> left_out_;  ///< masked microphones left out of fits
   UsableWeights weights_;
-  Sources sources_;  ///< found last
+  Sources sources_;  ///< last result
   SearchMemory<Sources> before_;
-  SourceFit fit_;  ///< of the last measurement
+  SourceFit fit_;  ///< fit of the last measurement
 };
 
 }  // namespace nearfield

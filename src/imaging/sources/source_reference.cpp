@@ -17,7 +17,7 @@ Complex monopole(const Eigen::Vector3d& from_source_m, const Eigen::Vector3d& no
   if (plan.holography.quantity == Quantity::kPressure) {
     return pressure;
   }
-  // Euler's equation: j omega rho0 v = -dp/dr along the way from the source.
+  // Euler's equation: j omega rho0 v = -dp/dr along the direction from the source.
   const double omega = plan.medium.sound_speed_m_s * k;
   const Complex radial = (1.0 / r + Complex(0.0, k)) * pressure / Complex(0.0, omega * plan.medium.density_kg_m3);
   const Complex velocity = radial * normal.dot(from_source_m) / r;
@@ -48,7 +48,7 @@ Complex disc(const Eigen::Vector3d& from_centre_m, double radius_m, double k, do
       const double beside_m = across_m * std::sin(turn);
       add_ray(0.0, along_m + std::sqrt(radius_m * radius_m - beside_m * beside_m), 2.0 * std::numbers::pi / kRays);
     } else {
-      // Rays that meet the disc, by where on its rim's half they do: across sin(angle) = radius sin(t).
+      // Rays through the disc, by their intersection with half of its rim: across sin(angle) = radius sin(t).
       const double t = turn / 2.0 - std::numbers::pi / 2.0;
       const double middle_m = std::sqrt(across_m * across_m - std::pow(radius_m * std::sin(t), 2));
       const double half_m = radius_m * std::cos(t);
@@ -143,20 +143,20 @@ Source displaced(Source source, int coordinate, double by) {
   return source;
 }
 
-/// Half the trace of N^-1 E, N the normal matrix of amplitudes and coordinates, E what they change of the image beside
-/// what the prior makes of it.
+/// Half the trace of N^-1 E, N the normal matrix of amplitudes and coordinates, E their effect on the image minus its
+/// image by the prior.
 double expected_error(const std::vector<Source>& sources, const std::vector<Complex>& amplitudes,
                       const SourceProblem& problem) {
   std::vector<Eigen::VectorXcd> microphones;
   std::vector<Eigen::VectorXcd> images;
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    for (const Complex part : {Complex(1.0), Complex(0.0, 1.0)}) {  // of the amplitude
+    for (const Complex part : {Complex(1.0), Complex(0.0, 1.0)}) {  // parts of the amplitude
       microphones.emplace_back(part * problem.at_microphones(sources[i]));
       images.emplace_back(part * problem.on_plane(sources[i], 0));
     }
     const bool is_wave = std::holds_alternative<PlaneWave>(sources[i]);
     const double near = is_wave ? 1e-4 : 1e-6;  // rad/m or m
-    const double far = is_wave ? 0.05 : 1e-6;   // of images: about what a wavenumber is uncertain by
+    const double far = is_wave ? 0.05 : 1e-6;   // for images: about the uncertainty of a wavenumber
     for (int coordinate = 0; coordinate < (is_wave ? 2 : 3); ++coordinate) {
       microphones.emplace_back(amplitudes[i] / (2.0 * near) *
                                (problem.at_microphones(displaced(sources[i], coordinate, near)) -
@@ -193,7 +193,7 @@ SourceShare fit_sources(const FoundWaves& found, const Eigen::VectorXcd& field, 
   for (Eigen::Index i = 0; i < count; ++i) {
     microphones.col(i) = problem.at_microphones(sources[static_cast<std::size_t>(i)]);
   }
-  // (F^H C^-1 F)^-1 F^H C^-1 p, C of the microphones that are not left out.
+  // (F^H C^-1 F)^-1 F^H C^-1 p, with C for the microphones that are not left out.
   const Eigen::MatrixXcd white = problem.inverse * microphones;
   const Eigen::MatrixXcd covariance = (microphones.adjoint() * white).inverse();
   const Eigen::VectorXcd amplitudes = covariance * white.adjoint() * field;

@@ -17,30 +17,30 @@ Eigen::VectorXcd wave_over(const PlaneWave& wave, const PnahPlan& plan, int upsa
 /// A monopole's pressure e^{-jkr} / r at the microphones.
 Eigen::VectorXcd point_over(const PointSource& point, double k, const PnahPlan& plan);
 
-/// The plan's quantity of it at a place, along a normal.
+/// The plan's quantity of a monopole at a place, along a normal.
 Complex point_at(const Eigen::Vector3d& place_m, const Eigen::Vector3d& normal, const PointSource& point, double k,
                  const PnahPlan& plan);
 
-/// The plan's quantity of it at each pixel of a plane, or of the plan's surface, 0 where there is none.
+/// The plan's quantity of a monopole at each pixel of a plane, or of the plan's surface, 0 for pixels off it.
 Eigen::VectorXcd point_image(const PointSource& point, double k, double plane_m, const PnahPlan& plan);
 
-/// What a fit of sources beside a prior asks of an imager, for amplitude 1.
+/// Functions of an imager for a fit of sources beside a prior, for amplitude 1.
 struct SourceProblem {
   using Source = std::variant<PlaneWave, PointSource>;
   std::function<Eigen::VectorXcd(const Source&)> at_microphones;         ///< masked ones filled
   std::function<Eigen::VectorXcd(const Source&, std::size_t)> on_plane;  ///< the plan's quantity. [pixel]
   std::size_t planes = 1;
-  /// The inverse of the covariance of the microphones with noise, 0 for those that the fit leaves out.
+  /// Inverse of the microphones' covariance with noise, 0 for those that the fit leaves out.
   Eigen::MatrixXcd inverse;
-  /// The first plane's image of a field at the microphones by the prior, after that inverse. [pixel]
+  /// The first plane's image by the prior of a field at the microphones, after that inverse. [pixel]
   std::function<Eigen::VectorXcd(const Eigen::VectorXcd&)> image_by_prior;
 };
 
-/// The part of a frame that plane waves and point sources explain.
+/// The part of a frame explained by plane waves and point sources.
 struct SourceShare {
   Eigen::VectorXcd residual;             ///< [microphone]
   std::vector<Eigen::VectorXcd> images;  ///< [plane]
-  double error = 0.0;                    ///< expected, squared, of the first image, for prior power 1
+  double error = 0.0;                    ///< expected squared error of the first image, for prior power 1
 };
 /// Generalised least squares of the found sources' amplitudes.
 SourceShare fit_sources(const FoundWaves& found, const Eigen::VectorXcd& field, const SourceProblem& problem);

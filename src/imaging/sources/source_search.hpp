@@ -11,25 +11,25 @@
 
 namespace nearfield {
 
-/// What an imager's search has for each frequency.
+/// An imager's search at one frequency.
 class FrequencyFinder {
  public:
   FrequencyFinder() = default;
   FrequencyFinder(const FrequencyFinder&) = delete;
   FrequencyFinder& operator=(const FrequencyFinder&) = delete;
   virtual ~FrequencyFinder() = default;
-  /// field [row][column], or [microphone], Pa, in which those of `mask` are filled. Starts with what it found before,
-  /// as of Search.
+  /// field [row][column], or [microphone], Pa, in which the microphones of `mask` are filled. Starts with the sources
+  /// that it found before, as described at Search.
   virtual FoundWaves find(std::span<const std::complex<double>> field, std::uint64_t number,
                           const MicrophoneMask& mask) = 0;
-  /// Nothing was found before.
+  /// Forgets the sources found before.
   virtual void restart() = 0;
 };
 
-/// Searches the sources beside a prior in the spectra of every frequency (docs/sonah.md, docs/operators.md).
+/// Searches for sources beside a prior in the spectra of every frequency (docs/sonah.md, docs/operators.md).
 class SourceSearch : public Search {
  public:
-  /// finders: [frequency]; models: what they refer to.
+  /// finders: [frequency]; models: owner of the data that they refer to.
   SourceSearch(const PnahPlan& plan, std::vector<std::unique_ptr<FrequencyFinder>> finders,
                std::shared_ptr<const void> models);
   using Search::search;

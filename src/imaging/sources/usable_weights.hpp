@@ -4,22 +4,22 @@
 
 namespace nearfield {
 
-/// Masked microphones that fits leave out at most: 1.6 MB a frequency and prior, for the factors of all steps of noise.
+/// Most masked microphones that fits leave out: 1.6 MB per frequency and prior, for the factors of all steps of noise.
 inline constexpr Eigen::Index kMostLeftOut = 64;
 
-/// The inverse of the covariance of those microphones that are not masked, with each step of noise, in a prior's modes:
-/// with W = diag(1 / (power + noise)) and E the masked microphones in modes it is
+/// Inverse of the covariance of the unmasked microphones, with each step of noise, in a prior's modes: with W = diag(1
+/// / (power + noise)) and E the masked microphones in modes it is
 ///   W - W E (E^T W E)^{-1} E^T W,
-/// which is 0 for whatever stands at the masked ones.
+/// which is 0 for any values at the masked ones.
 class UsableWeights {
  public:
-  /// Of all microphones; missing: modes of odd classes that have no microphones. [mode]
+  /// Starts with all microphones. missing: modes of odd classes without microphones. [mode]
   UsableWeights(Eigen::ArrayXd powers, Eigen::Index missing);
   /// masked: unit fields of masked microphones in modes, at most kMostLeftOut; (mode, masked).
   void leave_out(Eigen::MatrixXd masked);
-  /// (mode, column) of fields to that inverse times them.
+  /// Multiplies fields (mode, column) by that inverse.
   [[nodiscard]] Eigen::MatrixXcd weigh(int step, const Eigen::MatrixXcd& fields) const;
-  /// A field's energy in that inverse at each step of noise.
+  /// Energy of a field in that inverse at each step of noise.
   [[nodiscard]] Eigen::ArrayXd energies(const Eigen::VectorXcd& field) const;
   /// ln of the covariance's determinant.
   [[nodiscard]] double log_determinant(int step) const { return log_determinants_[static_cast<std::size_t>(step)]; }
@@ -32,7 +32,7 @@ class UsableWeights {
   Eigen::ArrayXd powers_;
   Eigen::Index missing_;
   Eigen::MatrixXd masked_;
-  std::vector<Eigen::LLT<Eigen::MatrixXd>> factors_;  ///< of E^T W E, [step]; empty: nothing is left out
+  std::vector<Eigen::LLT<Eigen::MatrixXd>> factors_;  ///< factors of E^T W E, [step]; empty: no microphone is left out
   std::vector<double> log_determinants_;              ///< [step]
 };
 

@@ -1,4 +1,5 @@
-// Front end dot_product, sums by a matrix product of a library: clipping alone, as the library's kernels do not look for it.
+// Front end dot_product with sums by a library's matrix product: clipping alone, which the library's kernels do not
+// detect.
 //
 // Buffers:
 //   samples       float  [slot][channel], channel fastest, full scale 1 or pascal; a ring

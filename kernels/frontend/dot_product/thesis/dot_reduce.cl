@@ -1,20 +1,20 @@
-// Front end dot_product, one work-group a channel: n dot products of a window, reduced in local memory OUTPUTS at a
+// Front end dot_product, one work-group per channel: n dot products of a window, reduced in local memory OUTPUTS at a
 // time (Angeles 2014, sections 6.1.2 and 7.2: plain, mirrored and four-output templates).
 //
 // Formula: spectra[f][channel] = sum_t c[f][t] y[first + t]
 //   fetched    c[f][t] from a table
 //   computed   c[f][t] = w[t] (forward[f] e^{-ja} + image[f] e^{+ja} + constant[f]), a = 2 pi steps[f] t / 2^64; the
-//              product of integers wraps as the angle does, so that long windows lose nothing
-// Work-item i takes samples i, i + GROUP, ... and holds them while it goes through the frequencies. The group is then
-// cut into OUTPUTS sections, and each reduces one frequency by halves: every item hands the sums of the other sections'
-// frequencies to its counterparts there, and keeps its own in registers.
+//              product of integers wraps like the angle, so that long windows lose no precision
+// Work-item i loads samples i, i + GROUP, ... and keeps them for all frequencies. The group is then cut into OUTPUTS
+// sections, and each reduces one frequency by halves: every item passes the sums for the other sections' frequencies to
+// its counterparts there, and keeps its own in registers.
 //
 // Buffers:
 //   samples       float  [slot][channel], channel fastest, full scale 1 or pascal; a ring
 //   coefficients  float2 pascal per unit of samples: [frequency][t], t fastest (fetched), or [frequency][3], forward,
 //                 image, constant (computed)
 //   window        float  [t] (computed)
-//   steps         ulong  [frequency], turns a sample times 2^64 (computed)
+//   steps         ulong  [frequency], turns per sample times 2^64 (computed)
 //   is_alive      uint   [channel], 0 for a channel whose clipping does not count
 //   status        uint   [4], word 0 gathers the flags of the frame
 //   spectra       float2 [frequency][channel], channel fastest, pascal peak
@@ -24,11 +24,11 @@
 //! needs common/complex.cl
 //! needs frontend/window_samples.cl
 
-// Dot products a channel.
+// Dot products per channel.
 #ifndef FREQUENCIES
 #define FREQUENCIES 2
 #endif
-// Work-items of a group.
+// Work-items per group.
 #ifndef GROUP
 #define GROUP 256
 #endif

@@ -1,20 +1,20 @@
-// Front end walsh_fourier, the thesis's ways (Oznaya Angeles 2014, chapter 5): Walsh coefficients of one-bit signals, then
-// their weighted sums.
+// Front end walsh_fourier, methods of the thesis (Oznaya Angeles 2014, chapter 5): Walsh coefficients of one-bit
+// signals, then their weighted sums.
 //
 //   S(m) = sum_i WAL(m, i) x(i) = 2 popcount(x ^ walsh) - 2^LOG2_BITS      x: bit 1 = +1; walsh: bit 1 = -1
 //   spectra[f] = sum_m weight[f][m] S(m)
-// WAL(m, i) = (-1)^popcount(h & i), h the bit-reversed Gray code of m. The low 5 bits of h choose among the five
+// WAL(m, i) = (-1)^popcount(h & i), h the bit-reversed Gray code of m. The low 5 bits of h select among the five
 // Rademacher functions within a word (32 patterns), the others the sign of each word.
-//   walsh_sums      S(m) of each kept function; its words from memory (PRECOMPUTED 1) or made from Rademacher words
+//   walsh_sums      S(m) of each kept function; its words from memory (PRECOMPUTED 1) or computed from Rademacher words
 //   combine         the weighted sums of S(m)
 //
 // Buffers:
-//   packed       uint   [slot][channel], channel fastest, 32 bit-times a word, first in the least significant bit; a ring
+//   packed       uint   [slot][channel], channel fastest, 32 bit-times per word, first in bit 0; a ring
 //   walsh        uint   PRECOMPUTED 1: [word][function], bit 1 = -1; 0: [function], number m in sequency order
 //   sums         int    [function][channel]
 //   first_term   uint   [frequency + 1], into the next two
 //   term         uint   function of each term, an index of sums
-//   term_weight  float2 of each term, pascal peak
+//   term_weight  float2 [term], pascal peak
 //   spectra      float2 [frequency][channel], channel fastest, pascal peak
 // Launches: walsh_sums: local (32, 8, 1), global (channels rounded up to 32, 8, FUNCTIONS / 4).
 //   combine: local (32, 8), global (channels rounded up to 32, 8, frequencies).
@@ -46,7 +46,7 @@ static uint hadamard_index(uint function) {
   return index;
 }
 
-// The 32 values of the product of those Rademacher functions within a word that `index` chooses, bit 1 = -1.
+// The 32 values of the product of the Rademacher functions within a word that `index` selects, bit 1 = -1.
 static uint rademacher_product(uint index) {
   return ((index & 1u) != 0u ? 0xAAAAAAAAu : 0u) ^ ((index & 2u) != 0u ? 0xCCCCCCCCu : 0u) ^
          ((index & 4u) != 0u ? 0xF0F0F0F0u : 0u) ^ ((index & 8u) != 0u ? 0xFF00FF00u : 0u) ^

@@ -35,8 +35,8 @@ class GemmStage final : public DotStage {
     check_.set("samples", source_->samples().samples())
         .set("is_alive", source_->is_alive())
         .set("slots", source_->samples().span().slots());
-    // A window across the end of the ring is two products, a short one of which runs other kernels of CLBlast: they are
-    // compiled now and not in a live stream.
+    // A window across the end of the ring is two products, and CLBlast uses other kernels for a short one: compile them
+    // now and not in a live stream.
     for (const std::size_t inner : {std::size_t{1}, (window_samples_ + 1) / 2}) {
       gemm_.enqueue(rows_, source_->samples().samples(), sums_.planes(), {.inner = inner});
     }

@@ -5,8 +5,8 @@
 namespace nearfield::thesis {
 namespace {
 
-/// Reductions of one channel a work-group were beaten by a GEMM from n = 44 on in the thesis (section 7.2). On CPUs,
-/// where a barrier is a pass over the whole group, they are 15 times slower than the others from n = 1 on.
+/// A GEMM is faster than reductions of one channel per work-group from n = 44 on in the thesis (section 7.2). On CPUs,
+/// which implement a barrier as a pass over the whole group, they are 15 times slower than the others from n = 1 on.
 constexpr std::size_t kMaxReducedFrequencies = 64;
 
 }  // namespace

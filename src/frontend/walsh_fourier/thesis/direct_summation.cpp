@@ -82,7 +82,7 @@ class DirectSummation final : public WalshSummation {
     std::vector<std::uint32_t> first = {0U};
     std::vector<std::uint32_t> places;
     std::vector<std::complex<float>> weights;
-    // The padding breaks the order, so it is left out of the search.
+    // The padding is not sorted, so it is left out of the search.
     const auto end = std::find_if(functions.begin() + 1, functions.end(),
                                   [&](std::uint32_t function) { return function == functions.front(); });
     for (const std::vector<WalshTerm>& terms : sum.terms) {

@@ -5,9 +5,9 @@
 
 namespace nearfield::thesis {
 
-/// The thesis's ways (sections 5.3 and 7.3.3): Walsh coefficients first (XOR and popcount with each kept function),
+/// Methods of the thesis (sections 5.3 and 7.3.3): Walsh coefficients first (XOR and popcount with each kept function),
 /// then their weighted sums. `precomputed`: the functions' words lie in memory, bits / 32 words each; else the kernel
-/// makes them from Rademacher functions.
+/// computes them from Rademacher functions.
 std::unique_ptr<WalshSummation> make_direct_summation(const ocl::Device& device, const BitRing& ring,
                                                       const WalshSum& sum, bool precomputed);
 

@@ -18,7 +18,7 @@
 #include "bench/frames/sustained.hpp"
 #include "engine/engine.hpp"
 #include "engine/feeder.hpp"
-#include "imaging/pnah/pnah_plan.hpp"
+#include "imaging/shared/image_plan.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/replay.hpp"
 #include "processors/images/settings.hpp"

@@ -13,7 +13,7 @@
 #include "engine/engine.hpp"
 #include "frontend/front_end.hpp"
 #include "frontend/walsh_fourier/settings.hpp"
-#include "imaging/imager.hpp"
+#include "imaging/shared/imager.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::bench {

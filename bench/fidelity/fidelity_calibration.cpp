@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "bench/fidelity/fidelity.hpp"
-#include "imaging/imager.hpp"
+#include "imaging/shared/imager.hpp"
 #include "nearfield/metrics.hpp"
 
 namespace nearfield::bench {

@@ -6,7 +6,8 @@
 
 #include "config/config.hpp"
 #include "engine/recording_search.hpp"
-#include "imaging/imager.hpp"
+#include "imaging/imager_table.hpp"
+#include "imaging/shared/imager.hpp"
 #include "nearfield/frame.hpp"
 #include "simulate/bit_synthesizer.hpp"
 
@@ -64,9 +65,9 @@ class CutoffImager {
   }
 
  private:
-  static PnahPlan plan_of(const TrueField& field, const Settings& settings, const FrequencyRange& frequencies,
-                          const std::vector<double>& cutoffs) {
-    PnahPlan plan;
+  static ImagePlan plan_of(const TrueField& field, const Settings& settings, const FrequencyRange& frequencies,
+                           const std::vector<double>& cutoffs) {
+    ImagePlan plan;
     plan.geometry = field.geometry;
     plan.medium = field.medium;
     plan.holography = plan_for(field, settings, InputForm::kSpectra, 1).settings.holography;
@@ -80,7 +81,7 @@ class CutoffImager {
   ocl::Device device_;
   std::size_t pixels_;
   std::size_t cutoffs_;
-  PnahPlan plan_;
+  ImagePlan plan_;
   std::unique_ptr<Imager> processor_;
   ComplexBuffer spectra_;
   StatusBuffer status_;

@@ -6,7 +6,7 @@
 #include "bench/common/variants.hpp"
 #include "bench/frames/frames.hpp"
 #include "config/schema/front_end_kinds.hpp"
-#include "imaging/pnah/pnah_plan.hpp"
+#include "imaging/shared/image_plan.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::bench {

@@ -10,7 +10,7 @@
 
 #include "bench/front_ends/walsh_counts.hpp"
 #include "frontend/front_end.hpp"
-#include "imaging/imager.hpp"
+#include "imaging/shared/imager.hpp"
 #include "nearfield/error.hpp"
 #include "simulate/random.hpp"
 

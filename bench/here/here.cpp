@@ -24,7 +24,7 @@
 #include "engine/feeder.hpp"
 #include "files/array_files_on_disk.hpp"
 #include "files/files.hpp"
-#include "imaging/pnah/pnah_plan.hpp"
+#include "imaging/shared/image_plan.hpp"
 #include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/input.hpp"

@@ -26,8 +26,8 @@ constexpr const char* kFrame = "frame";
 
 std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
 
-PnahPlan plan_of(const ImagerBenchOptions& options, int frequencies) {
-  PnahPlan plan;
+ImagePlan plan_of(const ImagerBenchOptions& options, int frequencies) {
+  ImagePlan plan;
   plan.geometry = options.settings.array.geometry;
   plan.medium = options.settings.medium;
   plan.standoff_m = options.settings.holography.standoff_m;
@@ -41,7 +41,7 @@ PnahPlan plan_of(const ImagerBenchOptions& options, int frequencies) {
 }
 
 /// A monopole 6 cm below the array, elsewhere for every hologram, with noise 40 dB below.
-std::vector<ComplexF> spectra_of(const PnahPlan& plan) {
+std::vector<ComplexF> spectra_of(const ImagePlan& plan) {
   RandomStream random(1, 0);
   const auto uniform = [&] { return static_cast<double>(random.next() >> 11U) * 0x1p-53 - 0.5; };
   std::vector<ComplexF> spectra;
@@ -86,7 +86,7 @@ class ImagerBench {
         status_(device.allocate<std::uint32_t>(to_size(plan_.batch) * kStatusWords, "bench/status")) {
     device.enqueue_fill(status_, std::uint32_t{0}, "bench/status");
   }
-  [[nodiscard]] const PnahPlan& plan() const { return plan_; }
+  [[nodiscard]] const ImagePlan& plan() const { return plan_; }
   ImagerRun measure(const std::string& name, const std::function<std::unique_ptr<Imager>()>& make) {
     ImagerRun run{.path = name, .description = {}, .frequencies = static_cast<int>(plan_.frequencies_hz.size())};
     try {
@@ -115,14 +115,14 @@ class ImagerBench {
  private:
   ocl::Device device_;
   TimingOptions timing_;
-  PnahPlan plan_;
+  ImagePlan plan_;
   ComplexBuffer spectra_;
   StatusBuffer status_;
   std::vector<ComplexF> expected_;
 };
 
 /// cos cos over the microphones, the same for every frequency: four plane waves.
-std::vector<ComplexF> four_waves(const PnahPlan& plan) {
+std::vector<ComplexF> four_waves(const ImagePlan& plan) {
   constexpr double kKx_rad_per_m = 23.0;
   constexpr double kKy_rad_per_m = 18.0;
   std::vector<ComplexF> spectra;
@@ -139,7 +139,7 @@ std::vector<ComplexF> four_waves(const PnahPlan& plan) {
 
 }  // namespace
 
-std::vector<FusedTuning> tunings_to_try(const ocl::DeviceInfo& device, const PnahPlan& plan) {
+std::vector<FusedTuning> tunings_to_try(const ocl::DeviceInfo& device, const ImagePlan& plan) {
   const FusedTuning base = default_tuning(device, plan);
   std::vector<FusedTuning> tunings = {base};
   const auto add = [&](int fit_group, int column_group, int column_tile, bool local, int row_group, int row_tile) {
@@ -184,7 +184,7 @@ ImagerReport bench_imager(const ImagerBenchOptions& options) {
   const std::vector<int> counts = options.counts.empty() ? std::vector<int>{1, 5, 10, 20, 50, 100} : options.counts;
   for (const int count : counts) {
     ImagerBench bench(device, options, count);
-    const PnahPlan& plan = bench.plan();
+    const ImagePlan& plan = bench.plan();
     const auto add = [&](const std::string& name, const std::function<std::unique_ptr<Imager>()>& make) {
       if (options.progress) {
         options.progress(fmt::format("{}, n = {}", name, count));
@@ -196,7 +196,7 @@ ImagerReport bench_imager(const ImagerBenchOptions& options) {
       report.runs.push_back({.path = "fused", .description = "cannot do " + obstacle, .frequencies = count});
       continue;
     }
-    PnahPlan other = plan;
+    ImagePlan other = plan;
     other.holography.imager = ImagerKind::kSonah;
     add("sonah", [&] { return std::make_unique<Sonah>(device, other); });
     add("sonah_waves", [&] {

@@ -38,7 +38,7 @@ struct ImagerReport {
 };
 
 /// Ways to cut the fused kernels that are worth a look on this device, the default one first.
-std::vector<FusedTuning> tunings_to_try(const ocl::DeviceInfo& device, const PnahPlan& plan);
+std::vector<FusedTuning> tunings_to_try(const ocl::DeviceInfo& device, const ImagePlan& plan);
 
 /// Throws DeviceError when there is no device.
 ImagerReport bench_imager(const ImagerBenchOptions& options);

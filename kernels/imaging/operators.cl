@@ -35,7 +35,7 @@
 //   images         float2 [frame][plane][frequency][pixel], Pa, m/s or m
 //   reports        float4 [frame][frequency]: NaN, NaN, noise Pa, expected relative error
 //
-// half_number and age are of the first frame's hop, see memory_place() of src/imaging/imager.hpp.
+// half_number and age are of the first frame's hop, see memory_place() of src/imaging/shared/imager.hpp.
 //
 // Launch, GROUP items per group, 1 or a multiple of 64: if there are any waves, that is point sources beside the prior,
 // operators_sources (GROUP, frames * frequencies); operators_modes (GROUP * MODES / 32, frames * frequencies),

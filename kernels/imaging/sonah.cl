@@ -50,7 +50,7 @@
 //   images         float2 [frame][plane][frequency][row][column], Pa or m/s
 //   reports        float4 [frame][frequency]: cut-off rad/m, NaN, noise Pa, expected relative error
 //
-// half_number and age are of the first frame's hop, see memory_place() of src/imaging/imager.hpp.
+// half_number and age are of the first frame's hop, see memory_place() of src/imaging/shared/imager.hpp.
 //
 // Launch, GROUP items per group, 1 or a multiple of 128: sonah_modes (GROUP * MODE_PARTS, frames * frequencies), with
 // any waves sonah_waves (GROUP, frames * frequencies), with several frames sonah_noise (likewise), and sonah_images

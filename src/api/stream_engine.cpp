@@ -8,6 +8,7 @@
 #include "config/config.hpp"
 #include "config/words.hpp"
 #include "engine/sample_input.hpp"
+#include "imaging/priors/missing_information.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::api {

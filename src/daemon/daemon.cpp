@@ -35,7 +35,7 @@
 #include "limits/limit_words.hpp"
 #include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
-#include "stream/sending/pacer.hpp"
+#include "stream/sources/pacer.hpp"
 
 namespace nearfield::daemon {
 namespace {

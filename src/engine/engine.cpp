@@ -20,7 +20,9 @@
 #include "engine/devices.hpp"
 #include "engine/engine_parts.hpp"
 #include "frontend/samples/decimator_design.hpp"
-#include "imaging/image_surface.hpp"
+#include "imaging/priors/make_mask.hpp"
+#include "imaging/priors/missing_information.hpp"
+#include "imaging/shared/image_surface.hpp"
 #include "nearfield/error.hpp"
 #include "processors/images/image_plan.hpp"
 #include "processors/images/settings.hpp"
@@ -628,7 +630,7 @@ ImagesHeader images_header(const Engine& engine) { return images_header_of(engin
 namespace {
 
 /// Warns about one image processor, named by `what`, and its settings section `path`.
-void warn_of_images(const PnahPlan& images, const std::string& what, const std::string& path,
+void warn_of_images(const ImagePlan& images, const std::string& what, const std::string& path,
                     std::vector<std::string>& warnings) {
   constexpr double kNearMicrophones = 0.3;  // fraction of the standoff
   if (images.surface && images.standoff_m - images.surface->highest_m() < kNearMicrophones * images.standoff_m) {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/search_schedule.hpp"
-#include "imaging/search.hpp"
+#include "imaging/shared/search.hpp"
 
 namespace nearfield {
 

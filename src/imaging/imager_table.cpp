@@ -1,9 +1,10 @@
+#include "imaging/imager_table.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "imaging/imager.hpp"
 #include "imaging/operators/operators.hpp"
 #include "imaging/pnah/pnah.hpp"
 #include "imaging/sonah/sonah.hpp"
@@ -29,11 +30,11 @@ const ImagerEntry& imager_entry(ImagerKind kind) {
   return *entry;
 }
 
-std::unique_ptr<Imager> make_imager(const ocl::Device& device, const PnahPlan& plan) {
+std::unique_ptr<Imager> make_imager(const ocl::Device& device, const ImagePlan& plan) {
   validate(plan);
   const ImagerEntry& entry = imager_entry(resolve_imager(plan));
   if (const std::string obstacle = entry.obstacle(device.info(), plan); !obstacle.empty()) {
-    const bool is_first = plan.section == PnahPlan().section;
+    const bool is_first = plan.section == ImagePlan().section;
     throw ConfigError(fmt::format("{}{}: {} cannot do {}{}", plan.section, is_first ? "imager" : "kind",
                                   name_of(entry.kind), obstacle,
                                   plan.surface              ? fmt::format(", with {}surface", plan.section)

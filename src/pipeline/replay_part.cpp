@@ -6,6 +6,7 @@
 #include <cmath>
 #include <exception>
 
+#include "imaging/priors/missing_information.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "cl/work.hpp"
-#include "imaging/imager.hpp"
-#include "imaging/microphone_mask.hpp"
-#include "imaging/search.hpp"
+#include "imaging/shared/imager.hpp"
+#include "imaging/shared/microphone_mask.hpp"
+#include "imaging/shared/search.hpp"
 #include "nearfield/array_files.hpp"
 #include "nearfield/product.hpp"
 #include "nearfield/settings.hpp"

@@ -52,7 +52,7 @@ TEST(BenchImager, SaysWhyAPathIsMissing) {
 }
 
 TEST(BenchImager, TriesDistinctCuts) {
-  PnahPlan plan;
+  ImagePlan plan;
   plan.frequencies_hz = {1000.0};
   plan.cutoff_rad_per_m = {90.0};
   for (const bool is_gpu : {false, true}) {

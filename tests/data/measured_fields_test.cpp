@@ -9,7 +9,7 @@
 #include "config/config.hpp"
 #include "files/files.hpp"
 #include "frontend/front_end.hpp"
-#include "imaging/imager.hpp"
+#include "imaging/shared/imager.hpp"
 #include "nearfield/metrics.hpp"
 #include "support/command.hpp"
 #include "support/fields.hpp"

@@ -90,7 +90,6 @@ EXCEPTIONS = {
     ("src/engine/engine.cpp", "pnah"): FIRST,
     ("src/processors/images/image_plan.cpp", "row_power"): "the first processor where the section `holography` wants no images",
     ("bench/frames/frame_cases.cpp", "pnah"): FIRST,
-    ("bench/devices/devices.cpp", "pnah"): FIRST,
     ("bench/here/here.cpp", "pnah"): FIRST,
     ("bench/fidelity/fidelity.cpp", "sonah"): IMAGERS_COMPARED,
     ("bench/fidelity/fidelity_imaging.cpp", "pnah"): IMAGERS_COMPARED,

@@ -8,6 +8,7 @@
 
 #include "imaging/eight_cases.hpp"
 #include "imaging/imager_paths.hpp"
+#include "imaging/imager_table.hpp"
 #include "imaging/pnah/auto_cutoff_reference.hpp"
 #include "imaging/pnah/pnah_reference.hpp"
 #include "support/fields.hpp"
@@ -39,8 +40,8 @@ const Array kArrays[] = {
     {"11x13", array_of(11, 13, 0.03, 0.02), {1}},  // measured as 10 x 12
 };
 
-PnahPlan auto_plan(const ArrayGeometry& geometry, std::vector<double> frequencies_hz) {
-  PnahPlan plan;
+ImagePlan auto_plan(const ArrayGeometry& geometry, std::vector<double> frequencies_hz) {
+  ImagePlan plan;
   plan.geometry = geometry;
   plan.holography.filter.cutoff_rule = CutoffRule::kAuto;
   plan.frequencies_hz = std::move(frequencies_hz);
@@ -49,7 +50,7 @@ PnahPlan auto_plan(const ArrayGeometry& geometry, std::vector<double> frequencie
 }
 
 /// A frame of monopoles 3 cm below the surface, each frequency its own, `gain` times.
-std::vector<Complex> monopoles(const PnahPlan& plan, double snr_db, double gain, std::mt19937& generator) {
+std::vector<Complex> monopoles(const ImagePlan& plan, double snr_db, double gain, std::mt19937& generator) {
   std::vector<Complex> spectra;
   for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
     const double width_m = plan.geometry.pitch_x_m * plan.geometry.columns;
@@ -67,7 +68,7 @@ std::vector<Complex> monopoles(const PnahPlan& plan, double snr_db, double gain,
 /// Pnah on the device, frame after frame.
 class FrameByFrame {
  public:
-  FrameByFrame(PnahPlan plan, const test::Path& path)
+  FrameByFrame(ImagePlan plan, const test::Path& path)
       : plain_(path.as_gpu ? std::optional<test::PlainWorkGroups>(std::in_place) : std::nullopt),
         device_(test::device_of(path)),
         plan_(with_path(std::move(plan), path)),
@@ -94,13 +95,13 @@ class FrameByFrame {
   std::vector<Complex> images;
 
  private:
-  static PnahPlan with_path(PnahPlan plan, const test::Path& path) {
+  static ImagePlan with_path(ImagePlan plan, const test::Path& path) {
     plan.fft = path.fft;
     return plan;
   }
   std::optional<test::PlainWorkGroups> plain_;
   ocl::Device device_;
-  PnahPlan plan_;
+  ImagePlan plan_;
   std::unique_ptr<Imager> pnah_;
   ComplexBuffer spectra_;
   StatusBuffer status_;
@@ -131,8 +132,8 @@ struct CaseErrors {
 
 CaseErrors image_cases(double snr_db) {
   const ArrayGeometry geometry = kArrays[0].geometry;
-  const PnahPlan plan = auto_plan(geometry, test::kCaseFrequencies);
-  PnahPlan fixed = plan;
+  const ImagePlan plan = auto_plan(geometry, test::kCaseFrequencies);
+  ImagePlan fixed = plan;
   fixed.holography.filter.cutoff_rule = CutoffRule::kGiven;
   fixed.frequencies_hz.clear();
   fixed.cutoff_rad_per_m.clear();
@@ -201,7 +202,7 @@ INSTANTIATE_TEST_SUITE_P(AutoCutoff, EightCases, testing::Values(40.0, 30.0),
 // A stationary field whose noise is new in every frame: once settled the cut-off stays; a louder source is followed at
 // once.
 TEST(AutoCutoff, DoesNotFlickerAndFollowsASource) {
-  const PnahPlan plan = auto_plan(kArrays[0].geometry, {500.0, 1900.0, 3000.0});
+  const ImagePlan plan = auto_plan(kArrays[0].geometry, {500.0, 1900.0, 3000.0});
   std::mt19937 generator(3U);
   std::vector<reference::CutoffState> states;
   std::vector<double> cutoffs;
@@ -231,7 +232,7 @@ TEST(AutoCutoff, DoesNotFlickerAndFollowsASource) {
 }
 
 TEST(AutoCutoff, SilenceAndExtremesGiveNumbers) {
-  const PnahPlan plan = auto_plan(kArrays[0].geometry, {500.0, 1900.0, 3000.0});
+  const ImagePlan plan = auto_plan(kArrays[0].geometry, {500.0, 1900.0, 3000.0});
   std::mt19937 generator(5U);
   const std::vector<Complex> silence(3 * 1024);
   FrameByFrame run(plan, test::kPaths[1]);
@@ -252,7 +253,7 @@ TEST(AutoCutoff, SilenceAndExtremesGiveNumbers) {
 class EveryArray : public testing::TestWithParam<Array> {};
 
 TEST_P(EveryArray, ReportsAndImagesAgreeWithReference) {
-  PnahPlan plan = auto_plan(GetParam().geometry, {500.0, 1900.0, 3000.0});
+  ImagePlan plan = auto_plan(GetParam().geometry, {500.0, 1900.0, 3000.0});
   plan.holography.planes_m = {0.0, 0.01};
   plan.batch = 2;
   for (const std::size_t index : GetParam().paths) {

@@ -1,4 +1,4 @@
-#include "imaging/sonah/class_factors.hpp"
+#include "imaging/priors/class_factors.hpp"
 
 #include <gtest/gtest.h>
 

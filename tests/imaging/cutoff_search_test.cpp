@@ -10,7 +10,9 @@
 
 #include "imaging/eight_cases.hpp"
 #include "imaging/imager_paths.hpp"
+#include "imaging/imager_table.hpp"
 #include "imaging/pnah/pnah_reference.hpp"
+#include "imaging/priors/make_mask.hpp"
 
 /// The searched cut-off and slope: how near to the best they are, and that every path takes them.
 namespace nearfield {
@@ -18,8 +20,8 @@ namespace {
 
 using test::Complex;
 
-PnahPlan search_plan(int rows, int columns, std::vector<double> frequencies_hz) {
-  PnahPlan plan;
+ImagePlan search_plan(int rows, int columns, std::vector<double> frequencies_hz) {
+  ImagePlan plan;
   plan.geometry = {.rows = rows, .columns = columns, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
   plan.holography.filter.cutoff_rule = CutoffRule::kSearch;
   plan.frequencies_hz = std::move(frequencies_hz);
@@ -27,7 +29,7 @@ PnahPlan search_plan(int rows, int columns, std::vector<double> frequencies_hz) 
   return plan;
 }
 
-std::vector<double> errors_with(PnahPlan plan, const std::vector<Complex>& spectra, double cutoff_rad_per_m) {
+std::vector<double> errors_with(ImagePlan plan, const std::vector<Complex>& spectra, double cutoff_rad_per_m) {
   std::fill(plan.cutoff_rad_per_m.begin(), plan.cutoff_rad_per_m.end(), cutoff_rad_per_m);
   const test::DeviceImages found = test::run_on_device(plan, test::narrow(spectra), test::kPaths[1]);
   return test::case_errors(test::widen(found.images), 1, plan);
@@ -40,8 +42,8 @@ class SearchedCutoff : public testing::TestWithParam<double> {};
 // the expected error.
 TEST_P(SearchedCutoff, IsNearTheBestOfTheEightCases) {
   constexpr int kDraws = 3;
-  PnahPlan plan = search_plan(32, 32, test::kCaseFrequencies);
-  PnahPlan fixed = plan;
+  ImagePlan plan = search_plan(32, 32, test::kCaseFrequencies);
+  ImagePlan fixed = plan;
   fixed.holography.filter.cutoff_rule = CutoffRule::kGiven;
   std::mt19937 generator(11U);
   std::vector<double> searched(test::kCases);
@@ -95,7 +97,7 @@ TEST(CutoffSearch, EveryPathTakesWhatIsFound) {
   for (const auto& [rows, columns] : {std::pair(12, 20), std::pair(8, 8), std::pair(5, 7)}) {
     for (const int batch : {1, 2}) {
       SCOPED_TRACE(testing::Message() << rows << " x " << columns << ", batch " << batch);
-      PnahPlan plan = search_plan(rows, columns, {700.0, 2500.0});
+      ImagePlan plan = search_plan(rows, columns, {700.0, 2500.0});
       plan.holography.upsample = 2;
       plan.holography.planes_m = {0.0, 0.01};
       plan.holography.quantity = Quantity::kNormalVelocity;
@@ -114,14 +116,14 @@ TEST(CutoffSearch, EveryPathTakesWhatIsFound) {
       }
       const auto findings = CutoffSearch(plan).search(test::narrow(frame), {});
       ASSERT_NE(findings, nullptr);
-      PnahPlan given = plan;
+      ImagePlan given = plan;
       given.holography.filter.cutoff_rule = CutoffRule::kGiven;
       for (std::size_t f = 0; f < 2; ++f) {
         given.cutoff_rad_per_m[f] =
             static_cast<double>(findings_as<FilterFindings>(findings).filters[f].cutoff_rad_per_m);
         given.slopes.push_back(static_cast<double>(findings_as<FilterFindings>(findings).filters[f].slope));
       }
-      const reference::PnahImages expected = reference::pnah(frame, given);
+      const reference::Images expected = reference::pnah(frame, given);
       for (const test::Path& path : test::paths_for(plan)) {
         SCOPED_TRACE(path.name);
         const test::DeviceImages found = test::run_on_device(plan, test::narrow(spectra), path, findings);
@@ -139,7 +141,7 @@ TEST(CutoffSearch, EveryPathTakesWhatIsFound) {
 }
 
 TEST(CutoffSearch, SilenceAndBrokenMicrophones) {
-  const PnahPlan plan = search_plan(8, 8, {1000.0});
+  const ImagePlan plan = search_plan(8, 8, {1000.0});
   CutoffSearch search(plan);
   std::vector<std::complex<float>> spectra(64);
   const auto findings = search.search(spectra, {});
@@ -156,7 +158,7 @@ TEST(CutoffSearch, SilenceAndBrokenMicrophones) {
 
 // Ten metres off, the growth of evanescent waves is beyond double precision, and nothing can be estimated.
 TEST(CutoffSearch, FarAwayTheFilterStays) {
-  PnahPlan plan = search_plan(8, 8, {1000.0});
+  ImagePlan plan = search_plan(8, 8, {1000.0});
   plan.standoff_m = 10.0;
   std::vector<std::complex<float>> spectra(64);
   for (std::size_t i = 0; i < spectra.size(); ++i) {
@@ -169,7 +171,7 @@ TEST(CutoffSearch, FarAwayTheFilterStays) {
 }
 
 TEST(CutoffSearch, IsThereOnlyWhereThePlanWantsIt) {
-  PnahPlan plan = search_plan(8, 8, {1000.0});
+  ImagePlan plan = search_plan(8, 8, {1000.0});
   EXPECT_NE(make_imager(test::device(), plan)->make_search(), nullptr);
   plan.holography.search_every_frames = 0;
   EXPECT_EQ(make_imager(test::device(), plan)->make_search(), nullptr);
@@ -179,7 +181,7 @@ TEST(CutoffSearch, IsThereOnlyWhereThePlanWantsIt) {
 }
 
 /// What is found of a monopole and noise at 40 dB behind a hole of 6 x 6 microphones, which are NaN.
-FilterReport found_behind_a_hole(const PnahPlan& plan, const ArrayPlan& masking, double& noise_pa) {
+FilterReport found_behind_a_hole(const ImagePlan& plan, const ArrayPlan& masking, double& noise_pa) {
   std::vector<int> hole;
   for (int i = 0; i < 36; ++i) {
     hole.push_back((6 + i / 6) * plan.geometry.columns + 6 + i % 6);
@@ -203,8 +205,8 @@ FilterReport found_behind_a_hole(const PnahPlan& plan, const ArrayPlan& masking,
 
 // A sonah beside pnah has masks that predict from all microphones, too; pnah's images are of those from neighbours.
 TEST(CutoffSearch, OfMaskedMicrophonesIsThatOfPnahsOwnPrediction) {
-  const PnahPlan plan = search_plan(18, 18, {2500.0});
-  PnahPlan beside_sonah = plan;
+  const ImagePlan plan = search_plan(18, 18, {2500.0});
+  ImagePlan beside_sonah = plan;
   beside_sonah.fills_from_all = true;
   double noise_pa = 0.0;
   const FilterReport alone = found_behind_a_hole(plan, plan, noise_pa);

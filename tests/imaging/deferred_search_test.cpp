@@ -1,4 +1,4 @@
-#include "imaging/deferred_search.hpp"
+#include "imaging/shared/deferred_search.hpp"
 
 #include <gtest/gtest.h>
 

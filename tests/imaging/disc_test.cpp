@@ -24,7 +24,7 @@ using ComplexF = std::complex<float>;
 Tonal tonal_of(double frequency_hz) { return {.frequency_hz = frequency_hz, .medium = {}}; }
 
 /// The plan's quantity at the microphones' places, in a plane.
-std::vector<Complex> pistons_at(const std::vector<Piston>& pistons, const PnahPlan& plan, double z_m,
+std::vector<Complex> pistons_at(const std::vector<Piston>& pistons, const ImagePlan& plan, double z_m,
                                 Quantity quantity) {
   std::vector<Complex> field(static_cast<std::size_t>(plan.geometry.channels()));
   for (int channel = 0; channel < plan.geometry.channels(); ++channel) {
@@ -84,7 +84,7 @@ TEST(Disc, ItsFieldIsThatOfAPiston) {
 // Two pistons, one of which is smaller than a pitch: the prior and points alone showed one with 7 and one with 38 % of
 // error. Radii are gated by some ten times the error that a source of a thousand times the noise's power has.
 TEST(Disc, PistonsAreFoundWithTheirRadii) {
-  PnahPlan plan = plan_of(1500.0);
+  ImagePlan plan = plan_of(1500.0);
   const std::vector<Piston> pistons = {{.x_m = 0.052, .y_m = -0.031, .radius_m = 0.045, .velocity_m_s = 0.005},
                                        {.x_m = -0.107, .y_m = 0.094, .radius_m = 0.015, .velocity_m_s = {0.0, 0.03}}};
   auto field = pistons_at(pistons, plan, plan.standoff_m, Quantity::kPressure);
@@ -110,7 +110,7 @@ TEST(Disc, PistonsAreFoundWithTheirRadii) {
 
 // What is known of a source stays as it is while the field stays.
 TEST(Disc, StaysADiscInTheNextSearches) {
-  PnahPlan plan = plan_of(1500.0, 16, 16);
+  ImagePlan plan = plan_of(1500.0, 16, 16);
   const std::vector<Piston> pistons = {{.x_m = 0.03, .y_m = 0.01, .radius_m = 0.04, .velocity_m_s = 0.005}};
   const auto clean = pistons_at(pistons, plan, plan.standoff_m, Quantity::kPressure);
   std::mt19937 generator(12U);
@@ -128,7 +128,7 @@ TEST(Disc, StaysADiscInTheNextSearches) {
 
 // A monopole behind the surface is no disc.
 TEST(Disc, AMonopoleStaysAPoint) {
-  const PnahPlan plan = plan_of(2000.0);
+  const ImagePlan plan = plan_of(2000.0);
   std::mt19937 generator(13U);
   SearchBench bench(plan);
   for (const double depth_m : {0.012, 0.03, 0.08}) {
@@ -145,7 +145,7 @@ TEST(Disc, AMonopoleStaysAPoint) {
 // Two modes of a plate, config/scenes/plate.yaml's at 1007 Hz: a disc there is more probable than a point by some ten
 // nepers, and would show a rim, by which the velocity had 15 % of error in place of 12.
 TEST(Disc, SmoothModesAreNoDiscs) {
-  PnahPlan plan = plan_of(1007.08);
+  ImagePlan plan = plan_of(1007.08);
   plan.holography.quantity = Quantity::kNormalVelocity;
   const Plate plate{
       .x_m = 0.0,
@@ -188,7 +188,7 @@ class DiscsInEveryShape : public testing::TestWithParam<DiscCase> {};
 // Tolerances as of points (point_search_test.cpp); next to the rim the line integral is right to 1 %.
 TEST_P(DiscsInEveryShape, KernelsAgreeWithReference) {
   const DiscCase& c = GetParam();
-  PnahPlan plan = plan_of(1500.0, 12, 16);
+  ImagePlan plan = plan_of(1500.0, 12, 16);
   plan.geometry.pitch_y_m = 0.025;
   plan.holography.planes_m = c.planes_m;
   plan.holography.upsample = c.upsample;
@@ -203,7 +203,7 @@ TEST_P(DiscsInEveryShape, KernelsAgreeWithReference) {
   EXPECT_TRUE(findings_as<WaveFindings>(found).waves[0].points[0].is_disc());
   reference::Sonah sonah(plan);
   sonah.use(findings_as<WaveFindings>(found));
-  const reference::PnahImages expected = sonah.image(test::widen(narrow), plan, {.hop = 0});
+  const reference::Images expected = sonah.image(test::widen(narrow), plan, {.hop = 0});
   for (const test::Path& path : test::kSonahPaths) {
     const test::DeviceImages images = test::run_on_device(plan, narrow, path, found);
     EXPECT_LE(test::relative_l2(images.images, expected.images), 1e-3) << path.name;

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "imaging/pnah/pnah_plan.hpp"
+#include "imaging/shared/image_plan.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 
@@ -24,7 +24,7 @@ inline Complex pattern(double k, double x_m, double y_m, double z_m) {
   return std::exp(Complex(0.0, -1.0) * kz * z_m) * std::sin(kx * (x_m + 0.031)) * std::sin(ky * (y_m - 0.047));
 }
 
-inline std::vector<Complex> case_field(std::size_t index, const PnahPlan& plan, double z_m) {
+inline std::vector<Complex> case_field(std::size_t index, const ImagePlan& plan, double z_m) {
   const double k = 2.0 * std::numbers::pi * kCaseFrequencies[index] / plan.medium.sound_speed_m_s;
   if (index < 6) {
     const Monopole source = index < 3 ? Monopole{.x_m = 0.013, .y_m = -0.021, .z_m = -0.03}
@@ -41,7 +41,7 @@ inline std::vector<Complex> case_field(std::size_t index, const PnahPlan& plan, 
 }
 
 /// Errors of images [case], `repeats` times over.
-inline std::vector<double> case_errors(const std::vector<Complex>& images, std::size_t repeats, const PnahPlan& plan) {
+inline std::vector<double> case_errors(const std::vector<Complex>& images, std::size_t repeats, const ImagePlan& plan) {
   std::vector<double> errors;
   const std::size_t pixels = images.size() / (repeats * kCases);
   for (std::size_t i = 0; i < repeats * kCases; ++i) {
@@ -52,7 +52,7 @@ inline std::vector<double> case_errors(const std::vector<Complex>& images, std::
   return errors;
 }
 
-inline std::vector<Complex> noisy_cases(double snr_db, const PnahPlan& plan, std::mt19937& generator) {
+inline std::vector<Complex> noisy_cases(double snr_db, const ImagePlan& plan, std::mt19937& generator) {
   std::vector<Complex> spectra;
   for (std::size_t i = 0; i < kCases; ++i) {
     auto field = case_field(i, plan, plan.standoff_m);

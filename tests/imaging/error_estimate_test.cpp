@@ -23,15 +23,15 @@ constexpr std::array kQuantities = {Quantity::kPressure, Quantity::kNormalVeloci
                                     Quantity::kActiveIntensity};
 const test::Monopole kSource{.x_m = 0.013, .y_m = -0.021, .z_m = -0.03};
 
-PnahPlan plan_of(Quantity quantity) {
-  PnahPlan plan;
+ImagePlan plan_of(Quantity quantity) {
+  ImagePlan plan;
   plan.geometry = {.rows = 24, .columns = 24, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
   plan.frequencies_hz = {1000.0};
   plan.holography.quantity = quantity;
   return plan;
 }
 
-PnahPlan with_cutoff(PnahPlan plan, CutoffRule rule) {
+ImagePlan with_cutoff(ImagePlan plan, CutoffRule rule) {
   plan.holography.filter.cutoff_rule = rule;
   if (rule == CutoffRule::kGiven) {
     plan.holography.filter.cutoff_rad_per_m = {70.0};
@@ -40,7 +40,7 @@ PnahPlan with_cutoff(PnahPlan plan, CutoffRule rule) {
   return plan;
 }
 
-std::vector<Complex> measured(const PnahPlan& plan) {
+std::vector<Complex> measured(const ImagePlan& plan) {
   auto field = test::monopole_field(kSource, plan.wavenumber(0), plan.geometry, plan.standoff_m);
   std::mt19937 generator(3U);
   test::add_noise(field, 40.0, generator);
@@ -48,7 +48,7 @@ std::vector<Complex> measured(const PnahPlan& plan) {
 }
 
 /// On the surface: p, or v = -dp/dz / (j w rho), or v / (j w).
-std::vector<Complex> truth(const PnahPlan& plan) {
+std::vector<Complex> truth(const ImagePlan& plan) {
   const double k = plan.wavenumber(0);
   const Complex jw(0.0, 2.0 * std::numbers::pi * plan.frequencies_hz[0]);
   std::vector<Complex> field = test::monopole_field(kSource, k, plan.geometry, 0.0);
@@ -77,7 +77,7 @@ std::vector<Complex> truth(const PnahPlan& plan) {
 }
 
 /// `most`: of the true error over the estimate, either way.
-void expect_right(float estimate, const std::vector<Complex>& image, const PnahPlan& plan, double most) {
+void expect_right(float estimate, const std::vector<Complex>& image, const ImagePlan& plan, double most) {
   const double error = test::relative_l2(image, truth(plan));
   std::printf("%s: error %.4f, estimate %.4f\n", std::string(name_of(plan.holography.quantity)).c_str(), error,
               static_cast<double>(estimate));
@@ -88,8 +88,8 @@ void expect_right(float estimate, const std::vector<Complex>& image, const PnahP
 // The pressure's error in place of the velocity's said 0.0065 where 0.041 was true.
 TEST(ErrorEstimate, OfTheMeasuredCutoffIsTheQuantitys) {
   for (const Quantity quantity : kQuantities) {
-    const PnahPlan plan = with_cutoff(plan_of(quantity), CutoffRule::kAuto);
-    const reference::PnahImages found = reference::pnah(measured(plan), plan);
+    const ImagePlan plan = with_cutoff(plan_of(quantity), CutoffRule::kAuto);
+    const reference::Images found = reference::pnah(measured(plan), plan);
     expect_right(found.reports[0].error_estimate, found.images, plan, 2.5);
     EXPECT_GT(found.reports[0].noise_pa, 0.0F);
   }
@@ -99,8 +99,8 @@ TEST(ErrorEstimate, OfTheMeasuredCutoffIsTheQuantitys) {
 // an intensity's error is a difference of moments, whose power is a tenth of them.
 TEST(ErrorEstimate, OfTheMeasuredCutoffIsTheReferencesOnEveryPath) {
   for (const Quantity quantity : kQuantities) {
-    const PnahPlan plan = with_cutoff(plan_of(quantity), CutoffRule::kAuto);
-    const reference::PnahImages expected = reference::pnah(measured(plan), plan);
+    const ImagePlan plan = with_cutoff(plan_of(quantity), CutoffRule::kAuto);
+    const reference::Images expected = reference::pnah(measured(plan), plan);
     for (const test::Path& path : {test::kPaths[0], test::kPaths[1]}) {
       const test::DeviceImages found = test::run_on_device(plan, test::narrow(measured(plan)), path);
       EXPECT_NEAR(found.reports[0].error_estimate, expected.reports[0].error_estimate,
@@ -117,7 +117,7 @@ TEST(ErrorEstimate, OfADisplacementIsTheVelocitys) {
   for (const CutoffRule rule : {CutoffRule::kAuto, CutoffRule::kSearch}) {
     std::vector<float> estimates;
     for (const Quantity quantity : {Quantity::kNormalVelocity, Quantity::kDisplacement}) {
-      const PnahPlan plan = with_cutoff(plan_of(quantity), rule);
+      const ImagePlan plan = with_cutoff(plan_of(quantity), rule);
       const std::vector<Complex> spectra = measured(plan);
       estimates.push_back(rule == CutoffRule::kAuto
                               ? reference::pnah(spectra, plan).reports[0].error_estimate
@@ -131,12 +131,12 @@ TEST(ErrorEstimate, OfADisplacementIsTheVelocitys) {
 
 TEST(ErrorEstimate, OfTheSearchedCutoffIsTheQuantitys) {
   for (const Quantity quantity : kQuantities) {
-    const PnahPlan plan = with_cutoff(plan_of(quantity), CutoffRule::kSearch);
+    const ImagePlan plan = with_cutoff(plan_of(quantity), CutoffRule::kSearch);
     const std::vector<Complex> spectra = measured(plan);
     const auto findings = CutoffSearch(plan).search(test::narrow(spectra), {});
     ASSERT_NE(findings, nullptr);
     const FilterReport& report = findings_as<FilterFindings>(findings).filters[0];
-    PnahPlan given = with_cutoff(plan, CutoffRule::kGiven);
+    ImagePlan given = with_cutoff(plan, CutoffRule::kGiven);
     given.cutoff_rad_per_m = {static_cast<double>(report.cutoff_rad_per_m)};
     given.slopes = {static_cast<double>(report.slope)};
     expect_right(report.error_estimate, reference::pnah(spectra, given).images, plan, 2.5);
@@ -145,18 +145,18 @@ TEST(ErrorEstimate, OfTheSearchedCutoffIsTheQuantitys) {
 
 TEST(ErrorEstimate, OfSonahIsTheQuantitys) {
   for (const Quantity quantity : {Quantity::kPressure, Quantity::kNormalVelocity, Quantity::kDisplacement}) {
-    PnahPlan plan = plan_of(quantity);
+    ImagePlan plan = plan_of(quantity);
     plan.holography.imager = ImagerKind::kSonah;
     plan.geometry.rows = plan.geometry.columns = 16;  // the reference's matrices are of all microphones
     plan = with_cutoff(plan, CutoffRule::kAuto);
-    const reference::PnahImages found = reference::Sonah(plan).image(measured(plan));
+    const reference::Images found = reference::Sonah(plan).image(measured(plan));
     expect_right(found.reports[0].error_estimate, found.images, plan, 2.5);
   }
 }
 
 TEST(ErrorEstimate, OfAGivenFilterIsNotKnown) {
   for (const Quantity quantity : kQuantities) {
-    const PnahPlan plan = with_cutoff(plan_of(quantity), CutoffRule::kGiven);
+    const ImagePlan plan = with_cutoff(plan_of(quantity), CutoffRule::kGiven);
     EXPECT_FALSE(plan.estimates_error());
     EXPECT_TRUE(std::isnan(reference::pnah(measured(plan), plan).reports[0].error_estimate)) << name_of(quantity);
   }
@@ -166,7 +166,7 @@ TEST(ErrorEstimate, OfAGivenFilterIsNotKnown) {
 // source that both take, and of the prior. 1e-3: spectra and findings of single precision.
 TEST(ErrorEstimate, OfTheSearchsReferenceIsThatOfSonah) {
   for (const Quantity quantity : {Quantity::kPressure, Quantity::kNormalVelocity}) {
-    PnahPlan plan = plan_of(quantity);
+    ImagePlan plan = plan_of(quantity);
     plan.holography.imager = ImagerKind::kSonah;
     plan.geometry.rows = plan.geometry.columns = 16;
     plan = with_cutoff(plan, CutoffRule::kAuto);

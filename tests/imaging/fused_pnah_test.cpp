@@ -9,7 +9,7 @@
 
 #include "imaging/plain_work_groups.hpp"
 #include "imaging/pnah/pnah_reference.hpp"
-#include "imaging/short_dft.hpp"
+#include "imaging/shared/short_dft.hpp"
 #include "nearfield/fft_length.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
@@ -50,8 +50,8 @@ const Cut kCuts[] = {{"one_item_of_8_lanes", cut(8, 1, 1)},
                      {"64_items_of_a_line", cut(1, 64, 4)},
                      {"256_items_of_a_line", cut(1, 256, 16)}};
 
-PnahPlan make_plan(int rows, int columns, int frequencies) {
-  PnahPlan plan;
+ImagePlan make_plan(int rows, int columns, int frequencies) {
+  ImagePlan plan;
   plan.geometry = {.rows = rows, .columns = columns, .pitch_x_m = 0.02, .pitch_y_m = 0.025};
   plan.holography.planes_m = {0.0, 0.012};
   for (int i = 0; i < frequencies; ++i) {
@@ -61,7 +61,7 @@ PnahPlan make_plan(int rows, int columns, int frequencies) {
   return plan;
 }
 
-std::vector<ComplexF> measured_field(const PnahPlan& plan, unsigned seed) {
+std::vector<ComplexF> measured_field(const ImagePlan& plan, unsigned seed) {
   std::mt19937 generator(seed);
   std::vector<Complex> spectra;
   for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
@@ -73,7 +73,7 @@ std::vector<ComplexF> measured_field(const PnahPlan& plan, unsigned seed) {
   return test::narrow(spectra);
 }
 
-reference::Field aperture_of(const PnahPlan& plan, const std::vector<ComplexF>& spectra, std::size_t frequency) {
+reference::Field aperture_of(const ImagePlan& plan, const std::vector<ComplexF>& spectra, std::size_t frequency) {
   reference::Field aperture(plan.geometry.rows, plan.geometry.columns);
   for (std::size_t i = 0; i < aperture.values.size(); ++i) {
     aperture.values[i] = Complex(spectra[frequency * aperture.values.size() + i]);
@@ -97,8 +97,8 @@ class EveryCut : public testing::TestWithParam<std::tuple<std::size_t, Extrapola
     }
   }
   [[nodiscard]] static const FusedTuning& tuning() { return kCuts[std::get<0>(GetParam())].tuning; }
-  [[nodiscard]] static PnahPlan plan() {
-    PnahPlan made = make_plan(12, 20, 2);
+  [[nodiscard]] static ImagePlan plan() {
+    ImagePlan made = make_plan(12, 20, 2);
     made.holography.extrapolation.method = std::get<1>(GetParam());
     return made;
   }
@@ -110,7 +110,7 @@ class EveryCut : public testing::TestWithParam<std::tuple<std::size_t, Extrapola
 /// The samples that a line's steps are made of: step s past the end is the sum of extension[s][tap] line[end - tap],
 /// and before the start, conjugated, of line[tap].
 reference::Field extend(const reference::Field& aperture, const std::vector<ComplexF>& along_x,
-                        const std::vector<ComplexF>& along_y, std::size_t image, const PnahPlan& plan) {
+                        const std::vector<ComplexF>& along_y, std::size_t image, const ImagePlan& plan) {
   const PaddedAxis x = plan.columns();
   const PaddedAxis y = plan.rows();
   const auto steps = [&](const std::vector<ComplexF>& extension, const PaddedAxis& axis) {
@@ -145,7 +145,7 @@ reference::Field extend(const reference::Field& aperture, const std::vector<Comp
 }
 
 TEST_P(EveryCut, ExtensionsAgreeWithReference) {
-  const PnahPlan plan = EveryCut::plan();
+  const ImagePlan plan = EveryCut::plan();
   const auto spectra = measured_field(plan, 3U);
   FusedPnah imager(device(), plan, tuning());
   const auto status = device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0), "test");
@@ -170,7 +170,7 @@ TEST_P(EveryCut, ExtensionsAgreeWithReference) {
 }
 
 TEST_P(EveryCut, SlicesAgreeWithReference) {
-  const PnahPlan plan = EveryCut::plan();
+  const ImagePlan plan = EveryCut::plan();
   const auto spectra = measured_field(plan, 4U);
   FusedPnah imager(device(), plan, tuning());
   const auto status = device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0), "test");
@@ -209,7 +209,7 @@ TEST_P(EveryCut, SlicesAgreeWithReference) {
 }
 
 TEST_P(EveryCut, ImagesAgreeWithReference) {
-  PnahPlan plan = EveryCut::plan();
+  ImagePlan plan = EveryCut::plan();
   plan.dead_channels = {0, 21, 22, 239};
   const auto spectra = measured_field(plan, 5U);
   FusedPnah imager(device(), plan, tuning());
@@ -223,7 +223,7 @@ TEST_P(EveryCut, ImagesAgreeWithReference) {
 
 // Two fields to a plane, several frequencies: every index of slices and transfers counts.
 TEST_P(EveryCut, IntensitiesAgreeWithReference) {
-  PnahPlan plan = EveryCut::plan();
+  ImagePlan plan = EveryCut::plan();
   plan.holography.quantity = Quantity::kActiveIntensity;
   const auto spectra = measured_field(plan, 6U);
   FusedPnah imager(device(), plan, tuning());
@@ -247,7 +247,7 @@ INSTANTIATE_TEST_SUITE_P(FusedPnah, EveryCut,
 TEST(FusedPnah, TransformsOfEveryRadixAgreeWithReference) {
   const test::PlainWorkGroups plain;
   for (const auto& [rows, columns] : {std::pair{4, 5}, {7, 35}, {49, 9}, {25, 28}, {14, 42}}) {
-    PnahPlan plan = make_plan(rows, columns, 1);
+    ImagePlan plan = make_plan(rows, columns, 1);
     plan.holography.planes_m = {0.0};
     plan.holography.extrapolation = {.method = Extrapolation::kZero, .order = 8, .factor = 1.0};
     const auto spectra = measured_field(plan, 6U);
@@ -267,7 +267,7 @@ TEST(FusedPnah, PredictorsOfEveryOrderAgreeWithReference) {
   const test::PlainWorkGroups plain;
   for (const int order : {1, 5, 16}) {
     for (const auto& [rows, columns] : {std::pair{4, 9}, {18, 6}}) {
-      PnahPlan plan = make_plan(rows, columns, 1);
+      ImagePlan plan = make_plan(rows, columns, 1);
       plan.holography.planes_m = {0.0};
       plan.holography.extrapolation.order = order;
       const auto spectra = measured_field(plan, 7U);
@@ -286,7 +286,7 @@ TEST(FusedPnah, PredictorsOfEveryOrderAgreeWithReference) {
 TEST(FusedPnah, BatchesAgreeWithReference) {
   const test::PlainWorkGroups plain;
   for (const FusedTuning& tuning : {cut(8, 1, 1), cut(1, 64, 4)}) {
-    PnahPlan plan = make_plan(13, 13, 3);
+    ImagePlan plan = make_plan(13, 13, 3);
     plan.holography.planes_m = {0.0};
     plan.dead_channels = {5};
     plan.batch = 2;
@@ -315,7 +315,7 @@ struct FusedFrame {
 };
 
 /// Four frames one after another, the third of which is silent at its last frequency.
-std::vector<FusedFrame> four_frames(const PnahPlan& plan, const FusedTuning& tuning) {
+std::vector<FusedFrame> four_frames(const ImagePlan& plan, const FusedTuning& tuning) {
   FusedPnah imager(device(), plan, tuning);
   const auto status = device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0), "test");
   std::vector<FusedFrame> frames;
@@ -352,7 +352,7 @@ TEST(FusedPnah, OneLaunchMakesTheImagesOfThree) {
                                    OneLaunchCase{Extrapolation::kPlpbp, Quantity::kActiveIntensity, false},
                                    OneLaunchCase{Extrapolation::kEdge, Quantity::kPressure, true},
                                    OneLaunchCase{Extrapolation::kZero, Quantity::kActiveIntensity, false}}) {
-    PnahPlan plan = make_plan(16, 16, 3);
+    ImagePlan plan = make_plan(16, 16, 3);
     plan.holography.extrapolation.method = one.extrapolation;
     plan.holography.quantity = one.quantity;
     plan.dead_channels = {37};
@@ -380,7 +380,7 @@ TEST(FusedPnah, OneLaunchMakesTheImagesOfThree) {
 TEST(FusedPnah, OneLaunchIsOfSquareArraysWithoutBatches) {
   EXPECT_FALSE(fits_one_launch(make_plan(16, 20, 1), cut(1, 64, 4)));
   EXPECT_FALSE(fits_one_launch(make_plan(16, 16, 1), cut(8, 1, 1)));
-  PnahPlan plan = make_plan(16, 16, 1);
+  ImagePlan plan = make_plan(16, 16, 1);
   EXPECT_TRUE(fits_one_launch(plan, cut(1, 64, 4)));
   plan.batch = 2;
   EXPECT_FALSE(fits_one_launch(plan, cut(1, 64, 4)));
@@ -392,7 +392,7 @@ TEST(FusedPnah, OneLaunchIsOfSquareArraysWithoutBatches) {
   EXPECT_FALSE(default_tuning(info, plan).one_launch);
   info.groups_hand_over = true;
   EXPECT_TRUE(default_tuning(info, plan).one_launch);
-  const PnahPlan large = make_plan(48, 48, 1);  // whose columns do not fit eight at a time, with two planes
+  const ImagePlan large = make_plan(48, 48, 1);  // whose columns do not fit eight at a time, with two planes
   EXPECT_FALSE(default_tuning(info, large).one_launch);
   EXPECT_EQ(obstacle_to_fusing(info, large), "");
 }

@@ -1,11 +1,11 @@
-#include "imaging/grating_lobes.hpp"
+#include "imaging/shared/grating_lobes.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numbers>
 
-#include "imaging/array_plan.hpp"
+#include "imaging/shared/array_plan.hpp"
 #include "nearfield/frame.hpp"
 #include "support/positions.hpp"
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "imaging/imager_table.hpp"
 #include "imaging/plain_work_groups.hpp"
 #include "imaging/pnah/fused_pnah.hpp"
 
@@ -38,7 +39,7 @@ inline ocl::Device device_of(const Path& path) {
   return device().restricted(info);
 }
 
-inline std::vector<Path> paths_for(const PnahPlan& plan) {
+inline std::vector<Path> paths_for(const ImagePlan& plan) {
   std::vector<Path> paths;
   for (const Path& path : kPaths) {
     if (path.fft == std::string("clfft") || obstacle_to_fusing(device_of(path).info(), plan).empty()) {
@@ -56,7 +57,7 @@ struct DeviceImages {
 
 inline constexpr std::uint32_t kCanary = 0xC0FFEE;
 
-inline DeviceImages run_on_device(PnahPlan plan, const std::vector<std::complex<float>>& spectra,
+inline DeviceImages run_on_device(ImagePlan plan, const std::vector<std::complex<float>>& spectra,
                                   const Path& path = kPaths[0],
                                   const std::shared_ptr<const Findings>& findings = nullptr) {
   plan.fft = path.fft;

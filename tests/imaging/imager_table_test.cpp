@@ -1,11 +1,14 @@
+#include "imaging/imager_table.hpp"
+
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
-#include "imaging/imager.hpp"
 #include "imaging/imager_paths.hpp"
-#include "imaging/imager_reference.hpp"
+#include "imaging/priors/make_mask.hpp"
+#include "imaging/shared/imager.hpp"
+#include "imaging/shared/imager_reference.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 
@@ -13,8 +16,8 @@
 namespace nearfield {
 namespace {
 
-PnahPlan plan_of(ImagerKind kind) {
-  PnahPlan plan;
+ImagePlan plan_of(ImagerKind kind) {
+  ImagePlan plan;
   plan.geometry = {.rows = 12, .columns = 16, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
   plan.frequencies_hz = {700.0, 1200.0};
   plan.holography.imager = kind;
@@ -23,7 +26,7 @@ PnahPlan plan_of(ImagerKind kind) {
   return plan;
 }
 
-std::vector<test::Complex> field_of(const PnahPlan& plan) {
+std::vector<test::Complex> field_of(const ImagePlan& plan) {
   const test::Monopole source{.x_m = 0.021, .y_m = -0.013, .z_m = -0.04};
   std::mt19937 generator(7U);
   std::vector<test::Complex> spectra;
@@ -51,7 +54,7 @@ TEST(ImagerTable, HasOneEntryAKind) {
 TEST(ImagerTable, DeviceAndReferenceAgreeWithAndWithoutAMask) {
   for (const ImagerEntry& entry : imager_table()) {
     SCOPED_TRACE(name_of(entry.kind));
-    const PnahPlan plan = plan_of(entry.kind);
+    const ImagePlan plan = plan_of(entry.kind);
     ASSERT_EQ(entry.obstacle(test::device().info(), plan), "");
     const std::vector<test::Complex> spectra = field_of(plan);
     const auto input = test::device().upload<std::complex<float>>(test::narrow(spectra), "test");
@@ -65,7 +68,7 @@ TEST(ImagerTable, DeviceAndReferenceAgreeWithAndWithoutAMask) {
       processor->enqueue(input, status);
       processor->enqueue_fetch();
       test::device().wait();
-      const reference::PnahImages expected = reference->image(test::widen(test::narrow(spectra)));
+      const reference::Images expected = reference->image(test::widen(test::narrow(spectra)));
       const std::vector<std::complex<float>> found(processor->host_images().begin(), processor->host_images().end());
       EXPECT_LE(test::relative_l2(found, expected.images), 1e-4);
       EXPECT_EQ(processor->host_status()[0], expected.flags);
@@ -79,7 +82,7 @@ struct OtherFindings : Findings {};
 TEST(ImagerTable, FindingsOfAnotherKindAreRefused) {
   for (const ImagerEntry& entry : imager_table()) {
     SCOPED_TRACE(name_of(entry.kind));
-    PnahPlan plan = plan_of(entry.kind);
+    ImagePlan plan = plan_of(entry.kind);
     plan.holography.filter.cutoff_rule = CutoffRule::kSearch;
     const auto other = std::make_shared<OtherFindings>();
     EXPECT_THROW(entry.make(test::device(), plan)->adopt(other), std::bad_cast);

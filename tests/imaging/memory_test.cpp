@@ -6,7 +6,8 @@
 #include <random>
 
 #include "imaging/imager_paths.hpp"
-#include "imaging/imager_reference.hpp"
+#include "imaging/imager_table.hpp"
+#include "imaging/shared/imager_reference.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 
@@ -32,8 +33,8 @@ constexpr Way kWays[] = {{"pnah_stage_by_stage", ImagerKind::kPnah, test::kPaths
                          {"sonah", ImagerKind::kSonah, {"", "auto", false}},
                          {"sonah_as_on_a_gpu", ImagerKind::kSonah, {"", "auto", true}}};
 
-PnahPlan plan_of(const Way& way, int batch) {
-  PnahPlan plan;
+ImagePlan plan_of(const Way& way, int batch) {
+  ImagePlan plan;
   plan.geometry = {.rows = way.side, .columns = way.side, .pitch_x_m = 0.03, .pitch_y_m = 0.03};
   plan.holography.imager = way.imager;
   plan.holography.filter.cutoff_rule = CutoffRule::kAuto;
@@ -46,7 +47,7 @@ PnahPlan plan_of(const Way& way, int batch) {
 }
 
 /// [frame]: a source whose level goes up and down by more and by less than 6 dB, in noise that does so too.
-std::vector<std::vector<ComplexF>> unsteady_frames(const PnahPlan& plan) {
+std::vector<std::vector<ComplexF>> unsteady_frames(const ImagePlan& plan) {
   std::mt19937 generator(17U);
   std::vector<std::vector<ComplexF>> frames;
   for (std::size_t i = 0; i < kFrames; ++i) {
@@ -128,7 +129,7 @@ class OnDevice {
  private:
   std::optional<test::PlainWorkGroups> plain_;
   ocl::Device device_;
-  PnahPlan plan_;
+  ImagePlan plan_;
   std::unique_ptr<Imager> imager_;
   ComplexBuffer spectra_;
   StatusBuffer status_;
@@ -195,12 +196,12 @@ TEST_P(Memory, IsEmptyAfterForget) {
 
 // Over hand-overs from one memory to the other, jumps of the level and frames that lack bits.
 TEST_P(Memory, AgreesWithReference) {
-  const PnahPlan plan = plan_of(GetParam(), 4);
+  const ImagePlan plan = plan_of(GetParam(), 4);
   const std::vector<Outcome> found = OnDevice(GetParam(), 4).image(frames_, 5, kFrames, {40, 75});
   const std::unique_ptr<reference::Imager> reference = imager_entry(GetParam().imager).make_reference(plan);
   for (std::size_t i = 5; i < kFrames; ++i) {
     reference->set_hop(i, i != 40 && i != 75);
-    const reference::PnahImages expected = reference->image(test::widen(frames_[i]));
+    const reference::Images expected = reference->image(test::widen(frames_[i]));
     EXPECT_LE(test::relative_l2(test::widen(found[i - 5].images), expected.images), 1e-3) << "frame " << i;
     for (std::size_t f = 0; f < expected.reports.size(); ++f) {
       const float cutoff = expected.reports[f].cutoff_rad_per_m;

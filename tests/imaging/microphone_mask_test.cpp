@@ -1,4 +1,4 @@
-#include "imaging/microphone_mask.hpp"
+#include "imaging/shared/microphone_mask.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,10 @@
 #include <numeric>
 #include <random>
 
-#include "imaging/imager.hpp"
 #include "imaging/imager_paths.hpp"
+#include "imaging/imager_table.hpp"
+#include "imaging/priors/make_mask.hpp"
+#include "imaging/shared/imager.hpp"
 #include "nearfield/error.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
@@ -21,8 +23,8 @@ using ComplexF = std::complex<float>;
 using test::Complex;
 using test::device;
 
-PnahPlan plan_of(double frequency_hz, double cutoff_rad_per_m, const ArrayGeometry& geometry) {
-  PnahPlan plan;
+ImagePlan plan_of(double frequency_hz, double cutoff_rad_per_m, const ArrayGeometry& geometry) {
+  ImagePlan plan;
   plan.geometry = geometry;
   plan.standoff_m = 0.03;
   plan.frequencies_hz = {frequency_hz};
@@ -44,7 +46,7 @@ TEST(MicrophoneMask, OfARunningImagerIsThePlansOwn) {
   const ArrayGeometry geometry{.rows = 12, .columns = 20, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
   const auto field = test::monopole_field({.x_m = 0.02, .y_m = 0.01, .z_m = -0.03}, 20.0, geometry, 0.03);
   for (const char* path : {"clfft", "fused"}) {
-    PnahPlan plan = plan_of(1000.0, 60.0, geometry);
+    ImagePlan plan = plan_of(1000.0, 60.0, geometry);
     plan.fft = path;
     const std::unique_ptr<Imager> imager = make_imager(device(), plan);
     const auto healthy = image(imager, field);
@@ -55,7 +57,7 @@ TEST(MicrophoneMask, OfARunningImagerIsThePlansOwn) {
     imager->use(make_mask(plan, {150, 22, 0, 21}));
     const auto masked = image(imager, spoilt);
     EXPECT_EQ(device().download(imager->taken_status(), "test")[0], kFlagMaskedMicrophones) << path;
-    PnahPlan planned = plan;
+    ImagePlan planned = plan;
     planned.dead_channels = {0, 21, 22, 150};
     const std::unique_ptr<Imager> other = make_imager(device(), planned);
     EXPECT_EQ(masked, image(other, spoilt)) << path;
@@ -112,7 +114,7 @@ TEST(MicrophoneMask, ErrorsGrowByLessThanAThird) {
   const int draws = asked == nullptr ? 6 : std::atoi(asked);
   double growths = 0.0;
   for (const Case& one : kCases) {
-    const PnahPlan plan = plan_of(one.frequency_hz, one.cutoff_rad_per_m, {});
+    const ImagePlan plan = plan_of(one.frequency_hz, one.cutoff_rad_per_m, {});
     const std::unique_ptr<Imager> imager = make_imager(device(), plan);
     const auto truth = field_of(one, 0.0);
     std::mt19937 random(1U);

@@ -1,4 +1,4 @@
-#include "imaging/missing_information.hpp"
+#include "imaging/priors/missing_information.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,9 +26,9 @@ namespace {
 
 using test::Complex;
 
-PnahPlan missing_plan(int rows, int columns, double pitch_m, double standoff_m, double frequency_hz,
-                      Quantity quantity = Quantity::kPressure) {
-  PnahPlan plan;
+ImagePlan missing_plan(int rows, int columns, double pitch_m, double standoff_m, double frequency_hz,
+                       Quantity quantity = Quantity::kPressure) {
+  ImagePlan plan;
   plan.geometry = {.rows = rows, .columns = columns, .pitch_x_m = pitch_m, .pitch_y_m = pitch_m};
   plan.standoff_m = standoff_m;
   plan.holography.standoff_m = standoff_m;
@@ -46,7 +46,7 @@ float share_of(const ArrayPlan& plan, const std::vector<std::int32_t>& missing) 
 }
 
 /// trace(B (C + n)^-1 B^H) of these microphones, with pixels at all of them, by sums over the prior's waves.
-double information_by_formula(const PnahPlan& plan, const std::vector<int>& used) {
+double information_by_formula(const ImagePlan& plan, const std::vector<int>& used) {
   constexpr double kNoise = 1e-4;
   const double k = plan.wavenumber(0);
   const std::vector<reference::Wave> waves = reference::prior_waves(k, plan);
@@ -90,7 +90,7 @@ double information_by_formula(const PnahPlan& plan, const std::vector<int>& used
 // 2e-3: factors are kept in single precision, and quadratures differ.
 TEST(MissingInformation, IsThatOfTheFormula) {
   for (const Quantity quantity : {Quantity::kPressure, Quantity::kNormalVelocity}) {
-    const PnahPlan plan = missing_plan(5, 6, 0.04, 0.05, 1500.0, quantity);
+    const ImagePlan plan = missing_plan(5, 6, 0.04, 0.05, 1500.0, quantity);
     std::vector<int> all(30);
     std::iota(all.begin(), all.end(), 0);
     for (const std::vector<std::int32_t>& missing :
@@ -105,7 +105,7 @@ TEST(MissingInformation, IsThatOfTheFormula) {
 }
 
 TEST(MissingInformation, GrowsFromNothingToAll) {
-  const PnahPlan plan = missing_plan(8, 8, 0.06, 0.05, 1000.0);
+  const ImagePlan plan = missing_plan(8, 8, 0.06, 0.05, 1000.0);
   std::vector<std::int32_t> missing;
   float before = 0.0F;
   EXPECT_EQ(share_of(plan, missing), 0.0F);
@@ -116,14 +116,14 @@ TEST(MissingInformation, GrowsFromNothingToAll) {
     before = share;
   }
   EXPECT_NEAR(before, 1.0F, 1e-4F);
-  PnahPlan of_spectra = plan;
+  ImagePlan of_spectra = plan;
   of_spectra.imaged.reset();
   EXPECT_EQ(share_of(of_spectra, missing), 0.0F) << "no images are made of them";
 }
 
 // Of 64 x 40 microphones in blocks of 32 x 20 the upper left quarter is one.
 TEST(MissingInformation, OfLargeArraysIsThatOfBlocks) {
-  const PnahPlan plan = missing_plan(64, 40, 0.02, 0.03, 1000.0);
+  const ImagePlan plan = missing_plan(64, 40, 0.02, 0.03, 1000.0);
   std::vector<std::int32_t> missing;
   for (int row = 0; row < 32; ++row) {
     for (int column = 0; column < 20; ++column) {
@@ -135,13 +135,13 @@ TEST(MissingInformation, OfLargeArraysIsThatOfBlocks) {
 
 // 1 %: between three frequencies the share is nearly linear.
 TEST(MissingInformation, OfManyFrequenciesIsBetweenThoseComputed) {
-  PnahPlan plan = missing_plan(8, 8, 0.04, 0.05, 500.0);
+  ImagePlan plan = missing_plan(8, 8, 0.04, 0.05, 500.0);
   const std::vector<std::int32_t> missing = {18, 19, 20, 26, 27, 28};
   plan.frequencies_hz = {2000.0, 500.0, 1250.0, 1100.0};
   const MissingInformation found = missing_information(plan, missing);
   ASSERT_EQ(found.of_frequency.size(), 4U);
   for (std::size_t f = 0; f < 3; ++f) {
-    PnahPlan alone = plan;
+    ImagePlan alone = plan;
     alone.frequencies_hz = {plan.frequencies_hz[f]};
     EXPECT_FLOAT_EQ(found.of_frequency[f], share_of(alone, missing)) << plan.frequencies_hz[f];
   }
@@ -150,7 +150,7 @@ TEST(MissingInformation, OfManyFrequenciesIsBetweenThoseComputed) {
 }
 
 TEST(MissingInformation, OfNoRegularGridHasEqualParts) {
-  PnahPlan plan = missing_plan(1, 8, 0.1, 0.05, 1000.0);
+  ImagePlan plan = missing_plan(1, 8, 0.1, 0.05, 1000.0);
   std::vector<MicrophonePosition> positions;
   for (int i = 0; i < 8; ++i) {
     positions.push_back({0.01 * i * i, 0.05 * (i % 3), 0.0});
@@ -201,7 +201,7 @@ struct SceneFields {
   std::vector<Complex> surface;
 };
 
-void add_monopole(SceneFields& fields, const test::Monopole& source, Complex amplitude, const PnahPlan& plan) {
+void add_monopole(SceneFields& fields, const test::Monopole& source, Complex amplitude, const ImagePlan& plan) {
   const auto measured = test::monopole_field(source, plan.wavenumber(0), plan.geometry, plan.standoff_m);
   const auto surface = test::monopole_field(source, plan.wavenumber(0), plan.geometry, 0.0);
   for (std::size_t i = 0; i < measured.size(); ++i) {
@@ -211,7 +211,7 @@ void add_monopole(SceneFields& fields, const test::Monopole& source, Complex amp
 }
 
 /// One to three monopoles behind the array, or a mode of a plate 2 cm behind the surface by Rayleigh's integral.
-SceneFields scene_of(bool is_plate, const PnahPlan& plan, std::mt19937& generator) {
+SceneFields scene_of(bool is_plate, const ImagePlan& plan, std::mt19937& generator) {
   std::uniform_real_distribution<double> unit(0.0, 1.0);
   const auto channels = static_cast<std::size_t>(plan.geometry.channels());
   SceneFields fields{std::vector<Complex>(channels), std::vector<Complex>(channels)};
@@ -249,21 +249,21 @@ struct ErrorRatio {
 /// An imager of the reference, whose model is made once.
 class ReferenceImager {
  public:
-  ReferenceImager(ImagerKind kind, PnahPlan plan) : plan_(std::move(plan)) {
+  ReferenceImager(ImagerKind kind, ImagePlan plan) : plan_(std::move(plan)) {
     plan_.holography.imager = kind;
     plan_.fills_from_all = kind == ImagerKind::kSonah;
     if (kind == ImagerKind::kSonah) {
       sonah_.emplace(plan_);
     }
   }
-  [[nodiscard]] const PnahPlan& plan() const { return plan_; }
+  [[nodiscard]] const ImagePlan& plan() const { return plan_; }
   ErrorRatio ratio(const SceneFields& scene, const std::vector<int>& missing) {
-    PnahPlan masked = plan_;
+    ImagePlan masked = plan_;
     masked.dead_channels = missing;
     if (sonah_) {
       sonah_->forget();
     }
-    const reference::PnahImages found =
+    const reference::Images found =
         sonah_ ? sonah_->image(scene.measured, masked, reference::FrameHop()) : reference::pnah(scene.measured, masked);
     const float error = found.reports[0].error_estimate;
     const std::vector<std::int32_t> channels(missing.begin(), missing.end());
@@ -274,7 +274,7 @@ class ReferenceImager {
   }
 
  private:
-  PnahPlan plan_;
+  ImagePlan plan_;
   std::optional<reference::Sonah> sonah_;
 };
 

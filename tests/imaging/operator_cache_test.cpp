@@ -36,8 +36,8 @@ class OwnCache : public testing::Environment {
 
 const testing::Environment* const kOwnCache = testing::AddGlobalTestEnvironment(new OwnCache);
 
-PnahPlan small_plan() {
-  PnahPlan plan;
+ImagePlan small_plan() {
+  ImagePlan plan;
   plan.geometry = {.rows = 6, .columns = 6, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
   plan.holography.imager = ImagerKind::kOperators;
   plan.frequencies_hz = {700.0, 1100.0, 1500.0, 1900.0};
@@ -45,7 +45,7 @@ PnahPlan small_plan() {
   return plan;
 }
 
-std::size_t count_stored(const PnahPlan& plan, const OperatorCache& cache) {
+std::size_t count_stored(const ImagePlan& plan, const OperatorCache& cache) {
   const std::vector<Eigen::Vector3d> sources = prior_sources(plan);
   std::size_t count = 0;
   for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
@@ -68,7 +68,7 @@ TEST(OperatorCache, OfTestsIsNotTheUsers) {
   ASSERT_NE(kOwnCache, nullptr);
   const std::filesystem::path folder = ocl::cache_folder();
   EXPECT_EQ(folder.parent_path(), std::filesystem::temp_directory_path());
-  const PnahPlan plan = small_plan();
+  const ImagePlan plan = small_plan();
   EXPECT_EQ(count_stored(plan, OperatorCache::of_user()), 0U);
   EXPECT_EQ(count_stored(plan, OperatorCache::of_user()), 4U);
   EXPECT_GT(bytes_in(folder / "operators"), 0U);
@@ -77,7 +77,7 @@ TEST(OperatorCache, OfTestsIsNotTheUsers) {
 // Room for two models and a half of four: a second start reads two, where a cache that lets the oldest go has the two
 // last ones, and has let them go before it comes to them.
 TEST(OperatorCache, APlanOfMoreThanTheRoomKeepsItsFirstModels) {
-  const PnahPlan plan = small_plan();
+  const ImagePlan plan = small_plan();
   const test::TemporaryFolder all;
   EXPECT_EQ(count_stored(plan, OperatorCache(all.path())), 0U);
   const std::uint64_t room = bytes_in(all.path()) * 5 / 8;
@@ -93,7 +93,7 @@ TEST(OperatorCache, APlanOfMoreThanTheRoomKeepsItsFirstModels) {
 
 // Models of another plan go, which was used longest ago.
 TEST(OperatorCache, AnotherPlanTakesTheRoomOfTheOldest) {
-  PnahPlan plan = small_plan();
+  ImagePlan plan = small_plan();
   const test::TemporaryFolder folder;
   EXPECT_EQ(count_stored(plan, OperatorCache(folder.path())), 0U);
   const std::uint64_t room = bytes_in(folder.path()) * 5 / 4;

@@ -11,11 +11,14 @@
 #include <typeinfo>
 
 #include "imaging/eight_cases.hpp"
-#include "imaging/image_surface.hpp"
-#include "imaging/imager_reference.hpp"
+#include "imaging/imager_table.hpp"
 #include "imaging/operators/operator_space.hpp"
+#include "imaging/operators/operators_reference.hpp"
 #include "imaging/operators/prior.hpp"
+#include "imaging/priors/make_mask.hpp"
 #include "imaging/search_bench.hpp"
+#include "imaging/shared/image_surface.hpp"
+#include "imaging/shared/imager_reference.hpp"
 #include "support/positions.hpp"
 
 /// Point sources beside the prior of operators: the search on the host, the kernels, and the double-precision twin.
@@ -30,14 +33,14 @@ using test::SearchBench;
 using test::sum_of;
 using ComplexF = std::complex<float>;
 
-PnahPlan plan_by_operators(double frequency_hz, int rows = 16, int columns = 16) {
-  PnahPlan plan = test::plan_of(frequency_hz, rows, columns);
+ImagePlan plan_by_operators(double frequency_hz, int rows = 16, int columns = 16) {
+  ImagePlan plan = test::plan_of(frequency_hz, rows, columns);
   plan.holography.imager = ImagerKind::kOperators;
   return plan;
 }
 
 /// On the plane z = z_m; of each monopole and, where the plan has a wall, of its image there.
-std::vector<Complex> monopoles_at(const std::vector<Monopole>& sources, const PnahPlan& plan, std::size_t frequency,
+std::vector<Complex> monopoles_at(const std::vector<Monopole>& sources, const ImagePlan& plan, std::size_t frequency,
                                   double z_m) {
   std::vector<Complex> field(static_cast<std::size_t>(plan.geometry.channels()));
   const WallSettings& wall = plan.holography.operators.wall;
@@ -67,7 +70,7 @@ const PointSource& nearest_to(const Monopole& source, const std::vector<PointSou
 // Three monopoles before an irregular array, without noise: what is left is the rounding of float32 spectra, 6e-8, and
 // of the kernels' sums, some 1e-6, amplified by the fit.
 TEST(OperatorPoints, MonopolesBeforeAnIrregularArrayAreFound) {
-  PnahPlan plan = plan_by_operators(1500.0);
+  ImagePlan plan = plan_by_operators(1500.0);
   plan.geometry = irregular_geometry_of(test::sunflower(150, 0.16));
   const std::vector<Monopole> sources = {{.x_m = 0.0337, .y_m = -0.0213, .z_m = -0.0312},
                                          {.x_m = -0.0837, .y_m = 0.0513, .z_m = -0.0281},
@@ -90,7 +93,7 @@ TEST(OperatorPoints, MonopolesBeforeAnIrregularArrayAreFound) {
       pixels.push_back({.x_m = grid.x_m(column), .y_m = grid.y_m(row)});
     }
   }
-  PnahPlan of_pixels = plan;
+  ImagePlan of_pixels = plan;
   of_pixels.geometry = irregular_geometry_of(pixels);
   const auto truth = monopoles_at(sources, of_pixels, 0, 0.0);
   const double error = bench.error(spectra, truth, found);
@@ -109,7 +112,7 @@ struct CaseErrors {
 
 /// At 40 and 30 dB.
 std::array<CaseErrors, 2> errors_of_case(std::size_t index) {
-  const PnahPlan plan = plan_by_operators(test::kCaseFrequencies[index], 20, 20);
+  const ImagePlan plan = plan_by_operators(test::kCaseFrequencies[index], 20, 20);
   SearchBench bench(plan);
   const auto search = bench.new_search();
   const auto truth = test::case_field(index, plan, 0.0);
@@ -161,7 +164,7 @@ TEST(OperatorPoints, NoFieldOfMonopolesBecomesWorse) {
   std::uniform_real_distribution<double> level_db(15.0, 55.0);
   std::vector<double> ratios;
   for (const double frequency_hz : {500.0, 2000.0, 4000.0}) {
-    const PnahPlan plan = plan_by_operators(frequency_hz);
+    const ImagePlan plan = plan_by_operators(frequency_hz);
     SearchBench bench(plan);
     const auto search = bench.new_search();
     for (int draw = 0; draw < draws; ++draw) {
@@ -199,7 +202,7 @@ TEST(OperatorPoints, NoFieldThatThePriorExpectsBecomesWorse) {
     std::vector<double> ratios;
     int found_points = 0;
     for (const double frequency_hz : {500.0, 2000.0, 4000.0}) {
-      const PnahPlan plan = plan_by_operators(frequency_hz, side, side);
+      const ImagePlan plan = plan_by_operators(frequency_hz, side, side);
       SearchBench bench(plan);
       const auto search = bench.new_search();
       for (int draw = 0; draw < 12; ++draw) {
@@ -236,7 +239,7 @@ TEST(OperatorPoints, NoFieldThatThePriorExpectsBecomesWorse) {
 TEST(OperatorPoints, AMonopoleBeforeAWallIsOnePoint) {
   for (const double wall_y_m : {0.17, 0.25, 0.35}) {
     for (const double frequency_hz : {500.0, 1000.0, 2000.0, 4000.0}) {
-      PnahPlan plan = plan_by_operators(frequency_hz);
+      ImagePlan plan = plan_by_operators(frequency_hz);
       plan.holography.operators.wall = {.y_m = wall_y_m, .reflection = 1.0};
       const std::vector<Monopole> sources = {{.x_m = 0.02, .y_m = 0.05, .z_m = -0.03}};
       auto field = monopoles_at(sources, plan, 0, plan.standoff_m);
@@ -275,8 +278,8 @@ struct OperatorPointCase {
 
 class OperatorPointsInEveryShape : public testing::TestWithParam<OperatorPointCase> {};
 
-PnahPlan plan_of_case(const OperatorPointCase& c) {
-  PnahPlan plan = plan_by_operators(1500.0, 9, 11);
+ImagePlan plan_of_case(const OperatorPointCase& c) {
+  ImagePlan plan = plan_by_operators(1500.0, 9, 11);
   plan.geometry.pitch_y_m = 0.025;
   plan.frequencies_hz = {1500.0, 700.0};
   plan.cutoff_rad_per_m = {70.0, 70.0};
@@ -307,7 +310,7 @@ PnahPlan plan_of_case(const OperatorPointCase& c) {
 }
 
 /// [frame][frequency][microphone]
-std::vector<ComplexF> spectra_of_case(const PnahPlan& plan) {
+std::vector<ComplexF> spectra_of_case(const ImagePlan& plan) {
   const std::vector<Monopole> sources = {{.x_m = 0.031, .y_m = -0.043, .z_m = -0.029},
                                          {.x_m = -0.051, .y_m = 0.042, .z_m = -0.045}};
   std::vector<Complex> spectra;
@@ -328,7 +331,7 @@ std::vector<ComplexF> spectra_of_case(const PnahPlan& plan) {
 // Tolerances as in sonah's PointsInEveryShape.
 TEST_P(OperatorPointsInEveryShape, KernelsAgreeWithReference) {
   const OperatorPointCase& c = GetParam();
-  const PnahPlan plan = plan_of_case(c);
+  const ImagePlan plan = plan_of_case(c);
   const std::vector<ComplexF> spectra = spectra_of_case(plan);
   const std::size_t values = 2U * static_cast<std::size_t>(plan.geometry.channels());
   const MicrophoneMask mask = c.is_masked_later ? make_mask(plan, {17, 18}) : MicrophoneMask();
@@ -347,7 +350,7 @@ TEST_P(OperatorPointsInEveryShape, KernelsAgreeWithReference) {
   std::vector<FilterReport> reports;
   for (std::size_t frame = 0; frame < 2; ++frame) {
     const auto first = spectra.begin() + static_cast<std::ptrdiff_t>(frame * values);
-    const reference::PnahImages images = twin->image(test::widen({first, first + static_cast<std::ptrdiff_t>(values)}));
+    const reference::Images images = twin->image(test::widen({first, first + static_cast<std::ptrdiff_t>(values)}));
     expected.insert(expected.end(), images.images.begin(), images.images.end());
     reports.insert(reports.end(), images.reports.begin(), images.reports.end());
   }
@@ -395,7 +398,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // What was found goes when nothing is found any more, and findings of another plan or imager are refused.
 TEST(OperatorPoints, FindingsAreThoseOfTheLastSearch) {
-  const PnahPlan plan = plan_by_operators(1000.0, 8, 8);
+  const ImagePlan plan = plan_by_operators(1000.0, 8, 8);
   auto field = monopoles_at({{.x_m = 0.01, .y_m = -0.02, .z_m = -0.03}}, plan, 0, plan.standoff_m);
   std::mt19937 generator(9U);
   test::add_noise(field, 40.0, generator);
@@ -408,7 +411,7 @@ TEST(OperatorPoints, FindingsAreThoseOfTheLastSearch) {
   EXPECT_GT(test::relative_l2(with, test::widen(before)), 1e-3);
   EXPECT_EQ(bench.image(spectra, nullptr), before);
   const std::unique_ptr<Imager> imager = make_imager(test::device(), plan);
-  PnahPlan larger = plan_by_operators(1000.0, 12, 12);
+  ImagePlan larger = plan_by_operators(1000.0, 12, 12);
   const auto of_larger =
       make_imager(test::device(), larger)
           ->make_search()
@@ -417,7 +420,7 @@ TEST(OperatorPoints, FindingsAreThoseOfTheLastSearch) {
               {});
   EXPECT_THROW(imager->adopt(of_larger), Error);
   EXPECT_THROW(imager->adopt(std::make_shared<const WaveFindings>()), Error);
-  PnahPlan by_sonah = plan;
+  ImagePlan by_sonah = plan;
   by_sonah.holography.imager = ImagerKind::kSonah;
   const std::unique_ptr<Imager> sonah = make_imager(test::device(), by_sonah);
   EXPECT_THROW(sonah->adopt(found), std::bad_cast);
@@ -426,7 +429,7 @@ TEST(OperatorPoints, FindingsAreThoseOfTheLastSearch) {
 
 // Slopes by each coordinate, of a point and of a disc, with their images in a wall.
 TEST(OperatorPoints, SlopesAreThoseOfTheFields) {
-  PnahPlan plan = plan_by_operators(1500.0, 8, 8);
+  ImagePlan plan = plan_by_operators(1500.0, 8, 8);
   plan.holography.operators.wall = {.y_m = -0.1, .reflection = 0.7};
   const std::vector<OperatorTables> tables = make_operator_tables(plan, OperatorCache(""));
   const OperatorSpace space(plan, 0, tables.front());
@@ -445,14 +448,14 @@ TEST(OperatorPoints, SlopesAreThoseOfTheFields) {
 
 // A prior of given sources, such as those inside a body, has no sheet behind which points could be.
 TEST(OperatorPoints, AreSearchedBehindASheetAlone) {
-  PnahPlan plan = plan_by_operators(1000.0, 8, 8);
+  ImagePlan plan = plan_by_operators(1000.0, 8, 8);
   EXPECT_NE(make_imager(test::device(), plan)->make_search(), nullptr);
   EXPECT_EQ(plan.search_every_hops(), plan.holography.search_every_frames);
   EXPECT_EQ(make_imager(test::device(), plan_by_operators(1000.0, 23, 23))->make_search(), nullptr) << "too many";
-  PnahPlan never = plan;
+  ImagePlan never = plan;
   never.holography.search_every_frames = 0;
   EXPECT_EQ(make_imager(test::device(), never)->make_search(), nullptr);
-  PnahPlan given = plan;
+  ImagePlan given = plan;
   given.sources = std::make_shared<const OperatorSources>(
       OperatorSources{.places_m = {{0.0, 0.0, -0.03}, {0.03, 0.0, -0.03}, {0.0, 0.03, -0.04}}});
   const std::unique_ptr<Imager> imager = make_imager(test::device(), given);

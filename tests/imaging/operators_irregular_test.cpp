@@ -6,7 +6,9 @@
 #include <random>
 
 #include "imaging/imager_paths.hpp"
+#include "imaging/imager_table.hpp"
 #include "imaging/operators/operators_reference.hpp"
+#include "imaging/priors/make_mask.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 #include "support/positions.hpp"
@@ -22,8 +24,8 @@ using ComplexF = std::complex<float>;
 constexpr test::Path kIrregularPaths[] = {{"processor", "auto", false}, {"as_on_a_gpu", "auto", true}};
 const test::Monopole kSource{.x_m = 0.03, .y_m = -0.02, .z_m = -0.04};
 
-PnahPlan irregular_plan(Quantity quantity) {
-  PnahPlan plan;
+ImagePlan irregular_plan(Quantity quantity) {
+  ImagePlan plan;
   plan.geometry = irregular_geometry_of(test::sunflower(61, 0.12));
   plan.holography.imager = ImagerKind::kOperators;
   plan.holography.quantity = quantity;
@@ -33,7 +35,7 @@ PnahPlan irregular_plan(Quantity quantity) {
 }
 
 /// [frame][frequency][microphone], 40 dB over the noise.
-std::vector<ComplexF> spectra_of(const PnahPlan& plan) {
+std::vector<ComplexF> spectra_of(const ImagePlan& plan) {
   std::mt19937 generator(3U);
   std::vector<Complex> spectra;
   for (int frame = 0; frame < plan.batch; ++frame) {
@@ -47,7 +49,7 @@ std::vector<ComplexF> spectra_of(const PnahPlan& plan) {
 }
 
 /// On a device with this mask, which a running engine sets.
-DeviceImages masked_on_device(const PnahPlan& plan, const std::vector<ComplexF>& spectra, const MicrophoneMask& mask) {
+DeviceImages masked_on_device(const ImagePlan& plan, const std::vector<ComplexF>& spectra, const MicrophoneMask& mask) {
   const ocl::Device& on = test::device();
   const std::unique_ptr<Imager> imager = make_imager(on, plan);
   imager->use(mask);
@@ -62,7 +64,7 @@ constexpr double kFloatError = 1e-4;
 
 TEST(OperatorsOfIrregularArrays, ImagesOfTheDeviceAreTheReferences) {
   for (const Quantity quantity : {Quantity::kPressure, Quantity::kNormalVelocity}) {
-    PnahPlan plan = irregular_plan(quantity);
+    ImagePlan plan = irregular_plan(quantity);
     plan.holography.planes_m = {0.0, 0.01};
     plan.holography.upsample = 2;
     plan.dead_channels = {5, 40};
@@ -79,7 +81,7 @@ TEST(OperatorsOfIrregularArrays, ImagesOfTheDeviceAreTheReferences) {
 }
 
 TEST(OperatorsOfIrregularArrays, PlanesLieBelowTheLowestMicrophone) {
-  PnahPlan plan = irregular_plan(Quantity::kPressure);
+  ImagePlan plan = irregular_plan(Quantity::kPressure);
   plan.holography.planes_m = {0.015};
   EXPECT_NO_THROW(validate(plan));
   auto places = test::sunflower(61, 0.12);
@@ -90,7 +92,7 @@ TEST(OperatorsOfIrregularArrays, PlanesLieBelowTheLowestMicrophone) {
 
 // Microphones that are masked in the settings are left out: what they hold changes nothing.
 TEST(OperatorsOfIrregularArrays, DeadMicrophonesAreLeftOut) {
-  PnahPlan plan = irregular_plan(Quantity::kPressure);
+  ImagePlan plan = irregular_plan(Quantity::kPressure);
   plan.dead_channels = {0, 17, 60};
   std::vector<ComplexF> spectra = spectra_of(plan);
   const DeviceImages before = test::run_on_device(plan, spectra);
@@ -104,12 +106,12 @@ TEST(OperatorsOfIrregularArrays, DeadMicrophonesAreLeftOut) {
 // One that is not finite is interpolated from those nearest to it, one that is masked later is predicted from its
 // neighbours; both by the reference's formulas, each of which finds its neighbours by itself.
 TEST(OperatorsOfIrregularArrays, MicrophonesThatFailLaterAreReplacedFromTheirNeighbours) {
-  const PnahPlan plan = irregular_plan(Quantity::kPressure);
+  const ImagePlan plan = irregular_plan(Quantity::kPressure);
   const std::vector<ComplexF> whole = spectra_of(plan);
   std::vector<ComplexF> spectra = whole;
   spectra[12] = {std::numeric_limits<float>::infinity(), 0.0F};
   const std::vector<int> masked = {3, 33, 34};
-  PnahPlan masked_plan = plan;
+  ImagePlan masked_plan = plan;
   masked_plan.dead_channels = masked;
   reference::Operators reference(plan);
   const auto expected = reference.image(test::widen(spectra), masked_plan, {});

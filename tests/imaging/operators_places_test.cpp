@@ -7,9 +7,9 @@
 #include <random>
 
 #include "imaging/eight_cases.hpp"
-#include "imaging/image_surface.hpp"
 #include "imaging/imager_paths.hpp"
 #include "imaging/operators/operators.hpp"
+#include "imaging/shared/image_surface.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 
@@ -42,7 +42,7 @@ ArrayGeometry irregular(const std::vector<Eigen::Vector3d>& places_m) {
 // E6. 700 of 32 x 32 microphones, each up to 5 mm beside its place on the grid, which is known: at most 1.3 times the
 // error of sonah with all of them on the grid.
 TEST(OperatorsAtAnyPlaces, TheEightCasesByAnIrregularArray) {
-  PnahPlan all;
+  ImagePlan all;
   all.geometry = {.rows = 32, .columns = 32, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
   all.holography.imager = ImagerKind::kSonah;
   all.frequencies_hz = test::kCaseFrequencies;
@@ -61,7 +61,7 @@ TEST(OperatorsAtAnyPlaces, TheEightCasesByAnIrregularArray) {
     places_m.emplace_back(at.x_m + offset_m(generator), at.y_m + offset_m(generator),
                           kStandoff_m + offset_m(generator));
   }
-  PnahPlan some = all;
+  ImagePlan some = all;
   some.holography.imager = ImagerKind::kOperators;
   some.geometry = irregular(places_m);
   std::vector<Eigen::Vector3d> pixels;
@@ -214,7 +214,7 @@ SphereResult image_sphere(double frequency_hz, double snr_db, double microphones
   for (const Eigen::Vector3d& normal : normals) {
     pixels.push_back(sizes.radius_m * normal);
   }
-  PnahPlan plan;
+  ImagePlan plan;
   plan.holography.imager = ImagerKind::kOperators;
   plan.holography.quantity = Quantity::kNormalVelocity;
   plan.frequencies_hz = {frequency_hz};

@@ -19,8 +19,8 @@ namespace {
 constexpr double kWallAt = 0.12;  ///< m, 2 cm beside the microphones of plan_before()
 
 /// 8 x 9 microphones, y from -0.0875 m to 0.0875 m.
-PnahPlan plan_before(std::optional<double> wall_y_m) {
-  PnahPlan plan;
+ImagePlan plan_before(std::optional<double> wall_y_m) {
+  ImagePlan plan;
   plan.geometry = {.rows = 8, .columns = 9, .pitch_x_m = 0.02, .pitch_y_m = 0.025};
   plan.holography.imager = ImagerKind::kOperators;
   plan.holography.quantity = Quantity::kPressure;
@@ -40,7 +40,7 @@ std::string refusal_of(const std::function<void()>& what) {
   return "";
 }
 
-std::string refusal_of_sources(const PnahPlan& plan) {
+std::string refusal_of_sources(const ImagePlan& plan) {
   return refusal_of([&] { (void)prior_sources(plan); });
 }
 
@@ -74,7 +74,7 @@ TEST(OperatorPrior, AWallIsBesideMicrophonesAndImages) {
 }
 
 TEST(OperatorPrior, GivenSourcesAreBeforeTheWall) {
-  PnahPlan plan = plan_before(kWallAt);
+  ImagePlan plan = plan_before(kWallAt);
   plan.section = "processors.hull.";
   plan.sources = sources_at({0.0, 0.13, -0.02});
   expect_part(refusal_of_sources(plan),
@@ -85,7 +85,7 @@ TEST(OperatorPrior, GivenSourcesAreBeforeTheWall) {
 }
 
 TEST(OperatorPrior, ErrorsNameTheProcessorsOwnSetting) {
-  PnahPlan plan = plan_before(std::nullopt);
+  ImagePlan plan = plan_before(std::nullopt);
   for (const std::string section : {"holography.", "processors.hull."}) {
     plan.section = section;
     plan.sources = nullptr;
@@ -100,7 +100,7 @@ TEST(OperatorPrior, ErrorsNameTheProcessorsOwnSetting) {
 
 TEST(OperatorPrior, SourcesThatNoMicrophoneHearsAreRefused) {
   for (const double value : {0.0, std::numeric_limits<double>::quiet_NaN()}) {
-    PnahPlan plan = plan_before(std::nullopt);
+    ImagePlan plan = plan_before(std::nullopt);
     OperatorSources sources{.places_m = {{0.0, 0.0, -0.02}}};
     sources.templates.assign(2 * 72, {value, 0.0});
     plan.sources = std::make_shared<const OperatorSources>(sources);
@@ -112,7 +112,7 @@ TEST(OperatorPrior, SourcesThatNoMicrophoneHearsAreRefused) {
 
 // By hand: 72 microphones, 2 planes of 72 pixels, 500 sources, 2 frequencies.
 TEST(OperatorMemory, IsThatOfTablesAndModels) {
-  PnahPlan plan = plan_before(std::nullopt);
+  ImagePlan plan = plan_before(std::nullopt);
   plan.holography.planes_m = {0.0, 0.01};
   const OperatorMemory memory = operator_memory(plan, 500);
   const double of_sources = 4.0 * (8.0 + 8.0 * (4.0 * 72.0 + 2.0 * (8.0 + 144.0)));
@@ -127,7 +127,7 @@ TEST(OperatorMemory, IsThatOfTablesAndModels) {
 }
 
 TEST(OperatorMemory, WhatDoesNotFitIsRefusedByItsSetting) {
-  PnahPlan plan = plan_before(std::nullopt);
+  ImagePlan plan = plan_before(std::nullopt);
   const OperatorMemory need{.tables_bytes = 2e6, .model_bytes = 1e7};  // of the host: 16e6 together, 13e6 of one
   const auto refusal = [&](double device_bytes, double free_bytes) {
     return refusal_of([&] { require_memory(plan, need, {.device_bytes = device_bytes, .free_bytes = free_bytes}); });

@@ -9,10 +9,11 @@
 #include <random>
 
 #include "imaging/eight_cases.hpp"
-#include "imaging/image_surface.hpp"
 #include "imaging/imager_paths.hpp"
+#include "imaging/imager_table.hpp"
 #include "imaging/operators/operators_reference.hpp"
-#include "imaging/sonah/prior.hpp"
+#include "imaging/priors/prior.hpp"
+#include "imaging/shared/image_surface.hpp"
 #include "imaging/sonah/sonah.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
 #include "nearfield/error.hpp"
@@ -30,8 +31,8 @@ using ComplexF = std::complex<float>;
 
 constexpr Path kOperatorPaths[] = {{"processor", "auto", false}, {"as_on_a_gpu", "auto", true}};
 
-PnahPlan operator_plan(int rows, int columns, Quantity quantity, std::vector<double> frequencies_hz) {
-  PnahPlan plan;
+ImagePlan operator_plan(int rows, int columns, Quantity quantity, std::vector<double> frequencies_hz) {
+  ImagePlan plan;
   plan.geometry = {.rows = rows, .columns = columns, .pitch_x_m = 0.02, .pitch_y_m = 0.025};
   plan.holography.imager = ImagerKind::kOperators;
   plan.holography.quantity = quantity;
@@ -40,7 +41,7 @@ PnahPlan operator_plan(int rows, int columns, Quantity quantity, std::vector<dou
   return plan;
 }
 
-std::vector<ComplexF> monopole_spectra(const PnahPlan& plan, unsigned seed, double snr_db) {
+std::vector<ComplexF> monopole_spectra(const ImagePlan& plan, unsigned seed, double snr_db) {
   std::mt19937 generator(seed);
   std::vector<Complex> spectra;
   for (int frame = 0; frame < plan.batch; ++frame) {
@@ -56,7 +57,7 @@ std::vector<ComplexF> monopole_spectra(const PnahPlan& plan, unsigned seed, doub
 }
 
 /// On a plan that make_imager() would not make: models are given.
-DeviceImages run_with_models(const PnahPlan& plan, const std::vector<OperatorTables>& tables,
+DeviceImages run_with_models(const ImagePlan& plan, const std::vector<OperatorTables>& tables,
                              const std::vector<ComplexF>& spectra, const Path& path) {
   const std::optional<test::PlainWorkGroups> plain =
       path.as_gpu ? std::optional<test::PlainWorkGroups>(std::in_place) : std::nullopt;
@@ -83,7 +84,7 @@ Complex over_rings(const std::vector<PriorRing>& rings, double distance_m,
 // 1e-4: float32 of two ways, over noise 40 dB down.
 TEST(Operators, WithThePriorOfSonahTheyAreSonah) {
   for (const Quantity quantity : {Quantity::kPressure, Quantity::kNormalVelocity}) {
-    PnahPlan plan = operator_plan(12, 15, quantity, {600.0, 2500.0});
+    ImagePlan plan = operator_plan(12, 15, quantity, {600.0, 2500.0});
     const auto spectra = monopole_spectra(plan, 7U, 40.0);
     std::vector<OperatorTables> tables;
     for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
@@ -112,7 +113,7 @@ TEST(Operators, WithThePriorOfSonahTheyAreSonah) {
                                                         }).real();
       tables.push_back(make_operator_tables(plan, make_operator_model(microphones, {image}, prior, 1e-10)));
     }
-    PnahPlan sonah_plan = plan;
+    ImagePlan sonah_plan = plan;
     sonah_plan.holography.imager = ImagerKind::kSonah;
     for (const Path& path : kOperatorPaths) {
       const DeviceImages expected = test::run_on_device(sonah_plan, spectra, path);
@@ -130,7 +131,7 @@ TEST(Operators, WithThePriorOfSonahTheyAreSonah) {
 
 // E9. float32 against double over noise 50 dB down, whose amplification is below 100: 1e-6 of a mode becomes 1e-4 at
 // most.
-void expect_as_reference(const PnahPlan& plan, const std::vector<ComplexF>& spectra) {
+void expect_as_reference(const ImagePlan& plan, const std::vector<ComplexF>& spectra) {
   reference::Operators reference(plan);
   const auto expected = reference.image(test::widen(spectra));
   for (const Path& path : kOperatorPaths) {
@@ -159,17 +160,17 @@ void expect_as_reference(const PnahPlan& plan, const std::vector<ComplexF>& spec
 
 TEST(Operators, AgreeWithReference) {
   for (const Quantity quantity : {Quantity::kPressure, Quantity::kNormalVelocity, Quantity::kDisplacement}) {
-    PnahPlan plan = operator_plan(9, 11, quantity, {700.0, 2900.0});
+    ImagePlan plan = operator_plan(9, 11, quantity, {700.0, 2900.0});
     plan.holography.planes_m = {0.0, 0.01};
     plan.holography.upsample = quantity == Quantity::kPressure ? 2 : 1;
     expect_as_reference(plan, monopole_spectra(plan, 5U, 50.0));
   }
-  PnahPlan one = operator_plan(1, 5, Quantity::kPressure, {900.0});
+  ImagePlan one = operator_plan(1, 5, Quantity::kPressure, {900.0});
   expect_as_reference(one, monopole_spectra(one, 5U, 50.0));
 }
 
 TEST(Operators, AgreeWithReferenceOnASurfaceWithHolesBesideAWall) {
-  PnahPlan plan = operator_plan(9, 8, Quantity::kNormalVelocity, {1500.0});
+  ImagePlan plan = operator_plan(9, 8, Quantity::kNormalVelocity, {1500.0});
   plan.holography.operators.wall = {.y_m = 0.2, .reflection = 0.7};
   plan.dead_channels = {3, 30, 31, 32};
   SurfaceData data{.is_points = false, .rows = 9, .columns = 8, .xyz_m = {}, .z_m = {}, .normals = {}};
@@ -183,7 +184,7 @@ TEST(Operators, AgreeWithReferenceOnASurfaceWithHolesBesideAWall) {
 
 // Microphones that are masked as the model is made are left out of it: whatever they say, the image is the same.
 TEST(Operators, MaskedMicrophonesAreLeftOut) {
-  PnahPlan plan = operator_plan(8, 8, Quantity::kPressure, {1000.0});
+  ImagePlan plan = operator_plan(8, 8, Quantity::kPressure, {1000.0});
   plan.dead_channels = {9, 10, 27};
   std::vector<ComplexF> spectra = monopole_spectra(plan, 3U, 40.0);
   const DeviceImages before = test::run_on_device(plan, spectra, kOperatorPaths[0]);
@@ -195,10 +196,10 @@ TEST(Operators, MaskedMicrophonesAreLeftOut) {
 }
 
 TEST(Operators, FramesOfABatchAreThoseOneByOne) {
-  PnahPlan plan = operator_plan(8, 9, Quantity::kPressure, {600.0, 1900.0});
+  ImagePlan plan = operator_plan(8, 9, Quantity::kPressure, {600.0, 1900.0});
   plan.batch = 3;
   const auto spectra = monopole_spectra(plan, 3U, 40.0);
-  PnahPlan alone = plan;
+  ImagePlan alone = plan;
   alone.batch = 1;
   for (const Path& path : kOperatorPaths) {
     const DeviceImages together = test::run_on_device(plan, spectra, path);
@@ -219,7 +220,7 @@ TEST(Operators, FramesOfABatchAreThoseOneByOne) {
 }
 
 TEST(Operators, SilenceIsImagedAsSilence) {
-  const PnahPlan plan = operator_plan(8, 8, Quantity::kPressure, {800.0, 1600.0});
+  const ImagePlan plan = operator_plan(8, 8, Quantity::kPressure, {800.0, 1600.0});
   for (const Path& path : kOperatorPaths) {
     const DeviceImages found = test::run_on_device(plan, std::vector<ComplexF>(128), path);
     EXPECT_EQ(found.images, std::vector<ComplexF>(128)) << path.name;
@@ -229,7 +230,7 @@ TEST(Operators, SilenceIsImagedAsSilence) {
 }
 
 /// Of making the plan's imager; empty where it is made.
-std::string refusal_of(const PnahPlan& plan) {
+std::string refusal_of(const ImagePlan& plan) {
   try {
     (void)make_imager(test::device(), plan);
   } catch (const ConfigError& error) {
@@ -239,7 +240,7 @@ std::string refusal_of(const PnahPlan& plan) {
 }
 
 TEST(Operators, RefuseWhatTheyCannotImage) {
-  PnahPlan plan = operator_plan(8, 8, Quantity::kActiveIntensity, {800.0});
+  ImagePlan plan = operator_plan(8, 8, Quantity::kActiveIntensity, {800.0});
   EXPECT_EQ(refusal_of(plan), "holography.imager: operators cannot do active_intensity; use pnah");
   plan.section = "processors.hull.";
   EXPECT_EQ(refusal_of(plan), "processors.hull.kind: operators cannot do active_intensity; use pnah");
@@ -263,7 +264,7 @@ struct EightCases {
 };
 
 EightCases image_eight_cases(double snr_db) {
-  PnahPlan plan = operator_plan(32, 32, Quantity::kPressure, test::kCaseFrequencies);
+  ImagePlan plan = operator_plan(32, 32, Quantity::kPressure, test::kCaseFrequencies);
   plan.geometry.pitch_y_m = 0.02;
   std::mt19937 generator(11U);
   const auto spectra = test::noisy_cases(snr_db, plan, generator);
@@ -294,7 +295,7 @@ struct RandomSource {
 };
 
 /// 1, 3 or 7 monopoles behind the array, all of one depth of 1, 3 or 6 cm.
-std::vector<RandomSource> random_sources(int draw, const PnahPlan& plan, std::mt19937& generator) {
+std::vector<RandomSource> random_sources(int draw, const ImagePlan& plan, std::mt19937& generator) {
   constexpr int kCounts[] = {1, 3, 7};
   constexpr double kDepths_m[] = {0.01, 0.03, 0.06};
   const double half_m = plan.geometry.x_m(plan.geometry.columns - 1);
@@ -312,7 +313,7 @@ std::vector<RandomSource> random_sources(int draw, const PnahPlan& plan, std::mt
 }
 
 /// Pressure at a height, or the velocity along z there, -dp/dz / (j w rho).
-std::vector<Complex> field_of(const std::vector<RandomSource>& sources, const PnahPlan& plan, std::size_t frequency,
+std::vector<Complex> field_of(const std::vector<RandomSource>& sources, const ImagePlan& plan, std::size_t frequency,
                               double z_m, bool is_velocity) {
   const double k = plan.wavenumber(frequency);
   const Complex jw_rho(0.0, k * plan.medium.sound_speed_m_s * plan.medium.density_kg_m3);
@@ -336,7 +337,7 @@ std::vector<Complex> field_of(const std::vector<RandomSource>& sources, const Pn
 // were measured, and other draws differ by 0.05.
 TEST(Operators, ErrorsOfRandomFieldsAreExpected) {
   for (const Quantity quantity : {Quantity::kPressure, Quantity::kNormalVelocity}) {
-    PnahPlan plan = operator_plan(20, 20, quantity, {500.0, 2000.0, 4000.0});
+    ImagePlan plan = operator_plan(20, 20, quantity, {500.0, 2000.0, 4000.0});
     plan.geometry.pitch_y_m = 0.02;
     const std::unique_ptr<Imager> imager = make_imager(test::device(), plan);
     const auto status = test::device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0U), "test");
@@ -381,7 +382,7 @@ TEST(Operators, ErrorsOfRandomFieldsAreExpected) {
 }
 
 /// On the plane z = z_m, of a monopole and, where there is a rigid wall, of its image.
-std::vector<Complex> before_a_wall(const test::Monopole& source, std::optional<double> wall_y_m, const PnahPlan& plan,
+std::vector<Complex> before_a_wall(const test::Monopole& source, std::optional<double> wall_y_m, const ImagePlan& plan,
                                    std::size_t frequency, double z_m) {
   const double k = plan.wavenumber(frequency);
   auto field = test::monopole_field(source, k, plan.geometry, z_m);
@@ -394,7 +395,7 @@ std::vector<Complex> before_a_wall(const test::Monopole& source, std::optional<d
 }
 
 /// Mean error over draws of the noise, [frequency].
-std::vector<double> errors_before_a_wall(Imager& imager, const PnahPlan& plan, const test::Monopole& source,
+std::vector<double> errors_before_a_wall(Imager& imager, const ImagePlan& plan, const test::Monopole& source,
                                          std::optional<double> wall_y_m, double snr_db) {
   constexpr int kDraws = 3;
   const auto status = test::device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0U), "test");
@@ -438,11 +439,11 @@ constexpr WallSource kWallSources[] = {{"3 cm deep", {.x_m = 0.02, .y_m = 0.05, 
 // there the sheet contains the image, too.
 // 1.1: where a wall gains nothing, draws of the noise decide.
 TEST(Operators, AWallIsInTheModel) {
-  PnahPlan plan = operator_plan(16, 16, Quantity::kPressure, {500.0, 1000.0, 2000.0, 4000.0});
+  ImagePlan plan = operator_plan(16, 16, Quantity::kPressure, {500.0, 1000.0, 2000.0, 4000.0});
   plan.geometry.pitch_y_m = 0.02;
   const std::unique_ptr<Imager> open = make_imager(test::device(), plan);
   for (const double wall_y_m : {0.17, 0.25, 0.35, 0.5, 1.0}) {
-    PnahPlan beside = plan;
+    ImagePlan beside = plan;
     beside.holography.operators.wall.y_m = wall_y_m;
     const std::unique_ptr<Imager> given = make_imager(test::device(), beside);
     for (const WallSource& source : kWallSources) {
@@ -471,7 +472,7 @@ TEST(Operators, AWallIsInTheModel) {
 
 // Templates that are computed are the monopoles that they are computed of: the same images but for rounding.
 TEST(Operators, TemplatesAreColumnsOfTheModel) {
-  PnahPlan plan = operator_plan(8, 9, Quantity::kNormalVelocity, {900.0, 1700.0});
+  ImagePlan plan = operator_plan(8, 9, Quantity::kNormalVelocity, {900.0, 1700.0});
   const auto spectra = monopole_spectra(plan, 6U, 40.0);
   OperatorSources sources{.places_m = prior_sources(plan)};
   const DeviceImages expected = test::run_on_device(plan, spectra, kOperatorPaths[0]);
@@ -500,7 +501,7 @@ TEST(Operators, TemplatesAreColumnsOfTheModel) {
 TEST(OperatorCache, WhatIsReadIsWhatWasMade) {
   const test::TemporaryFolder folder;
   const OperatorCache cache(folder.path());
-  PnahPlan plan = operator_plan(8, 8, Quantity::kPressure, {700.0, 1900.0});
+  ImagePlan plan = operator_plan(8, 8, Quantity::kPressure, {700.0, 1900.0});
   const std::vector<Eigen::Vector3d> sources = prior_sources(plan);
   bool was_stored = true;
   const OperatorTables made = cache.tables(plan, sources, 1, was_stored);
@@ -512,19 +513,19 @@ TEST(OperatorCache, WhatIsReadIsWhatWasMade) {
   EXPECT_FALSE(was_stored) << "without a folder nothing is kept";
   (void)cache.tables(plan, sources, 0, was_stored);
   EXPECT_FALSE(was_stored) << "another frequency";
-  const auto is_another = [&](const std::function<void(PnahPlan&)>& change) {
-    PnahPlan other = plan;
+  const auto is_another = [&](const std::function<void(ImagePlan&)>& change) {
+    ImagePlan other = plan;
     change(other);
     return OperatorCache::key_of(other, sources, 1) != OperatorCache::key_of(plan, sources, 1);
   };
-  EXPECT_TRUE(is_another([](PnahPlan& p) { p.geometry.pitch_x_m = 0.0201; }));
-  EXPECT_TRUE(is_another([](PnahPlan& p) { p.dead_channels = {4}; }));
-  EXPECT_TRUE(is_another([](PnahPlan& p) { p.medium.sound_speed_m_s = 344.0; }));
-  EXPECT_TRUE(is_another([](PnahPlan& p) { p.holography.planes_m = {0.001}; }));
-  EXPECT_TRUE(is_another([](PnahPlan& p) { p.holography.quantity = Quantity::kDisplacement; }));
-  EXPECT_TRUE(is_another([](PnahPlan& p) { p.holography.operators.wall.y_m = 0.5; }));
-  EXPECT_TRUE(is_another([](PnahPlan& p) { p.holography.operators.tolerance = 1e-5; }));
-  EXPECT_FALSE(is_another([](PnahPlan& p) { p.batch = 3; }));
+  EXPECT_TRUE(is_another([](ImagePlan& p) { p.geometry.pitch_x_m = 0.0201; }));
+  EXPECT_TRUE(is_another([](ImagePlan& p) { p.dead_channels = {4}; }));
+  EXPECT_TRUE(is_another([](ImagePlan& p) { p.medium.sound_speed_m_s = 344.0; }));
+  EXPECT_TRUE(is_another([](ImagePlan& p) { p.holography.planes_m = {0.001}; }));
+  EXPECT_TRUE(is_another([](ImagePlan& p) { p.holography.quantity = Quantity::kDisplacement; }));
+  EXPECT_TRUE(is_another([](ImagePlan& p) { p.holography.operators.wall.y_m = 0.5; }));
+  EXPECT_TRUE(is_another([](ImagePlan& p) { p.holography.operators.tolerance = 1e-5; }));
+  EXPECT_FALSE(is_another([](ImagePlan& p) { p.batch = 3; }));
 }
 
 }  // namespace

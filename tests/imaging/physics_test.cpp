@@ -4,7 +4,8 @@
 #include <numeric>
 #include <random>
 
-#include "imaging/imager.hpp"
+#include "imaging/imager_table.hpp"
+#include "imaging/shared/imager.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 
@@ -23,7 +24,7 @@ constexpr double kGate = 0.08;
 
 class ImagerUnderTest {
  public:
-  explicit ImagerUnderTest(const PnahPlan& plan)
+  explicit ImagerUnderTest(const ImagePlan& plan)
       : device_(ocl::Device::open({})),
         pnah_(make_imager(device_, plan)),
         status_(device_.allocate<std::uint32_t>(kStatusWords, "")) {}
@@ -40,8 +41,8 @@ class ImagerUnderTest {
   StatusBuffer status_;
 };
 
-PnahPlan monopole_plan(double frequency_hz, const std::vector<double>& cutoffs) {
-  PnahPlan plan;
+ImagePlan monopole_plan(double frequency_hz, const std::vector<double>& cutoffs) {
+  ImagePlan plan;
   plan.holography.extrapolation.method = Extrapolation::kLpbp;
   plan.holography.extrapolation.order = 8;
   plan.frequencies_hz.assign(cutoffs.size(), frequency_hz);
@@ -55,7 +56,7 @@ struct Draw {
   std::vector<Complex> truth;
 };
 
-std::vector<Draw> draws(int count, unsigned seed, const PnahPlan& plan) {
+std::vector<Draw> draws(int count, unsigned seed, const ImagePlan& plan) {
   std::mt19937 generator(seed);
   std::uniform_real_distribution<double> place(-0.25, 0.25);
   std::vector<Draw> out;
@@ -77,7 +78,7 @@ double best_cutoff(double frequency_hz) {
   for (double cutoff = 60.0; cutoff <= 120.0; cutoff += 5.0) {
     candidates.push_back(cutoff);
   }
-  const PnahPlan plan = monopole_plan(frequency_hz, candidates);
+  const ImagePlan plan = monopole_plan(frequency_hz, candidates);
   ImagerUnderTest imager(plan);
   std::vector<double> errors(candidates.size(), 0.0);
   for (const Draw& draw : draws(kSearchDraws, 101U, plan)) {
@@ -107,7 +108,7 @@ class MonopoleBehindTheSurface : public testing::TestWithParam<double> {};
 TEST_P(MonopoleBehindTheSurface, IsFoundWithinTheGate) {
   const double frequency_hz = GetParam();
   const double cutoff = best_cutoff(frequency_hz);
-  const PnahPlan plan = monopole_plan(frequency_hz, {cutoff});
+  const ImagePlan plan = monopole_plan(frequency_hz, {cutoff});
   ImagerUnderTest imager(plan);
   std::vector<double> errors;
   std::vector<double> turned_errors;
@@ -129,8 +130,8 @@ INSTANTIATE_TEST_SUITE_P(Physics, MonopoleBehindTheSurface, testing::Values(500.
                          [](const auto& param) { return std::to_string(static_cast<int>(param.param)) + "_Hz"; });
 
 /// With no padding (factor 1) and a field that is periodic over the aperture, nothing but transfer and FFT remain.
-PnahPlan periodic_plan(Quantity quantity) {
-  PnahPlan plan;
+ImagePlan periodic_plan(Quantity quantity) {
+  ImagePlan plan;
   plan.geometry = {.rows = 20, .columns = 32, .pitch_x_m = 0.02, .pitch_y_m = 0.03};
   plan.frequencies_hz = {3000.0};
   plan.cutoff_rad_per_m = {100.0};
@@ -148,7 +149,7 @@ struct PlaneWave {
   Complex kz;
 };
 
-PlaneWave plane_wave(int nx, int ny, const PnahPlan& plan) {
+PlaneWave plane_wave(int nx, int ny, const ImagePlan& plan) {
   const double kx = 2.0 * std::numbers::pi * nx / (plan.geometry.columns * plan.geometry.pitch_x_m);
   const double ky = 2.0 * std::numbers::pi * ny / (plan.geometry.rows * plan.geometry.pitch_y_m);
   const double k = plan.wavenumber(0);
@@ -176,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(Physics, EveryPath, testing::ValuesIn(kPaths),
 
 TEST_P(EveryPath, ImagesPeriodicPlaneWavesExactly) {
   for (const Quantity quantity : {Quantity::kPressure, Quantity::kNormalVelocity, Quantity::kDisplacement}) {
-    PnahPlan plan = periodic_plan(quantity);
+    ImagePlan plan = periodic_plan(quantity);
     plan.fft = GetParam();
     ImagerUnderTest imager(plan);
     // Propagating (k = 55 rad/m): straight, oblique, steep; evanescent: 69 and 79 rad/m.
@@ -200,7 +201,7 @@ TEST_P(EveryPath, ImagesPeriodicPlaneWavesExactly) {
 
 // A propagating wave of amplitude p carries |p|^2 kz / (2 rho c k) on every plane, an evanescent one nothing.
 TEST_P(EveryPath, IntensitiesOfPlaneWavesAreThoseOfTheBooks) {
-  PnahPlan plan = periodic_plan(Quantity::kActiveIntensity);
+  ImagePlan plan = periodic_plan(Quantity::kActiveIntensity);
   plan.fft = GetParam();
   ImagerUnderTest imager(plan);
   const double impedance = plan.medium.density_kg_m3 * plan.medium.sound_speed_m_s;
@@ -231,7 +232,7 @@ std::vector<Complex> random_field(std::size_t count, unsigned seed) {
 
 // edge and zero are linear; a predictor is not.
 TEST_P(EveryPath, IsLinearWithFixedExtrapolations) {
-  PnahPlan plan;
+  ImagePlan plan;
   plan.fft = GetParam();
   plan.geometry = {.rows = 12, .columns = 20, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
   plan.frequencies_hz = {1500.0};
@@ -266,7 +267,7 @@ std::vector<Complex> quarter_turn(const std::vector<Complex>& field, int side) {
 
 // plpbp takes both axes from the aperture alone, so a turned field gives the turned image; lpbp does not.
 TEST_P(EveryPath, TurnsPooledImagesWithTheirField) {
-  PnahPlan plan;
+  ImagePlan plan;
   plan.fft = GetParam();
   plan.geometry = {.rows = 16, .columns = 16, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
   plan.frequencies_hz = {1200.0};

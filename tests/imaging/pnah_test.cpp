@@ -4,6 +4,7 @@
 #include <random>
 
 #include "imaging/imager_paths.hpp"
+#include "imaging/imager_table.hpp"
 #include "imaging/pnah/pnah_reference.hpp"
 #include "imaging/pnah/staged_pnah.hpp"
 #include "nearfield/error.hpp"
@@ -34,8 +35,8 @@ struct Size {
 };
 constexpr Size kSizes[] = {{32, 32}, {8, 8}, {16, 64}, {12, 20}};
 
-PnahPlan make_plan(Size size, int frequencies) {
-  PnahPlan plan;
+ImagePlan make_plan(Size size, int frequencies) {
+  ImagePlan plan;
   plan.geometry = {.rows = size.rows, .columns = size.columns, .pitch_x_m = 0.02, .pitch_y_m = 0.025};
   for (int i = 0; i < frequencies; ++i) {
     plan.frequencies_hz.push_back(400.0 + 530.0 * i);
@@ -45,7 +46,7 @@ PnahPlan make_plan(Size size, int frequencies) {
 }
 
 /// A monopole off the axis with microphone noise, another place for every frequency: smooth, propagating and complex.
-std::vector<ComplexF> measured_field(const PnahPlan& plan, unsigned seed) {
+std::vector<ComplexF> measured_field(const ImagePlan& plan, unsigned seed) {
   std::mt19937 generator(seed);
   std::vector<Complex> spectra;
   for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
@@ -58,7 +59,7 @@ std::vector<ComplexF> measured_field(const PnahPlan& plan, unsigned seed) {
 }
 
 /// The largest error of all paths that can do the plan.
-double image_error(const PnahPlan& plan, const std::vector<ComplexF>& spectra) {
+double image_error(const ImagePlan& plan, const std::vector<ComplexF>& spectra) {
   const auto expected = reference::pnah(test::widen(spectra), plan);
   double largest = 0.0;
   for (const Path& path : paths_for(plan)) {
@@ -75,7 +76,7 @@ class EverySizeAndCount : public testing::TestWithParam<std::tuple<Size, int>> {
 
 TEST_P(EverySizeAndCount, ImagesAgreeWithReference) {
   const auto [size, frequencies] = GetParam();
-  const PnahPlan plan = make_plan(size, frequencies);
+  const ImagePlan plan = make_plan(size, frequencies);
   EXPECT_LE(image_error(plan, measured_field(plan, 11U)), kStageTolerance);
 }
 
@@ -96,7 +97,7 @@ class EveryExtrapolation : public testing::TestWithParam<std::tuple<Extrapolatio
 
 TEST_P(EveryExtrapolation, PaddedApertureAgreesWithReference) {
   const auto [method, size] = GetParam();
-  PnahPlan plan = make_plan(size, 2);
+  ImagePlan plan = make_plan(size, 2);
   plan.holography.extrapolation.method = method;
   const std::vector<ComplexF> spectra = measured_field(plan, 5U);
   const auto extrapolator = make_extrapolator(device(), plan);
@@ -133,7 +134,7 @@ class EveryFilter : public testing::TestWithParam<std::tuple<FilterKind, Quantit
 
 TEST_P(EveryFilter, TransferAgreesWithReference) {
   const auto [filter, quantity] = GetParam();
-  PnahPlan plan = make_plan({12, 20}, 3);
+  ImagePlan plan = make_plan({12, 20}, 3);
   plan.holography.filter.cutoff_rule = CutoffRule::kDynamicRange;  // else H is not in it
   plan.holography.filter.kind = filter;
   plan.holography.quantity = quantity;
@@ -173,7 +174,7 @@ TEST_P(EveryFilter, TransferAgreesWithReference) {
 
 TEST_P(EveryFilter, ImagesAgreeWithReference) {
   const auto [filter, quantity] = GetParam();
-  PnahPlan plan = make_plan({12, 20}, 2);
+  ImagePlan plan = make_plan({12, 20}, 2);
   plan.holography.filter.kind = filter;
   plan.holography.quantity = quantity;
   plan.holography.planes_m = {0.0, 0.02};
@@ -191,7 +192,7 @@ INSTANTIATE_TEST_SUITE_P(Pnah, EveryFilter,
 TEST(Pnah, UpsampledImagesAgreeWithReference) {
   for (const int upsample : {2, 3}) {
     for (const Size size : {Size{8, 8}, Size{5, 7}}) {
-      PnahPlan plan = make_plan(size, 2);
+      ImagePlan plan = make_plan(size, 2);
       plan.holography.upsample = upsample;
       EXPECT_LE(image_error(plan, measured_field(plan, 9U)), kStageTolerance) << upsample << " " << size.rows;
       plan.holography.quantity = Quantity::kActiveIntensity;
@@ -202,7 +203,7 @@ TEST(Pnah, UpsampledImagesAgreeWithReference) {
 
 // Zero padding in K-space interpolates: the pixels that lie on microphones keep their values.
 TEST(Pnah, UpsamplingKeepsThePixelsOnMicrophones) {
-  PnahPlan plan = make_plan({12, 20}, 1);
+  ImagePlan plan = make_plan({12, 20}, 1);
   const auto spectra = measured_field(plan, 2U);
   const auto coarse = run_on_device(plan, spectra).images;
   plan.holography.upsample = 4;
@@ -219,7 +220,7 @@ TEST(Pnah, UpsamplingKeepsThePixelsOnMicrophones) {
 // A monopole's image is as right at the last pixels of each row as at the first ones. Pixels beyond the last
 // microphone, where the transform's period wraps round, were wrong by more than the field itself.
 TEST(Pnah, UpsampledImagesAreAsRightAtTheirEndAsAtTheirStart) {
-  PnahPlan plan = make_plan({12, 12}, 1);
+  ImagePlan plan = make_plan({12, 12}, 1);
   plan.holography.upsample = 4;
   const test::Monopole source{.x_m = 0.0, .y_m = -0.01, .z_m = -0.05};
   const double k = plan.wavenumber(0);
@@ -245,7 +246,7 @@ TEST(Pnah, UpsampledImagesAreAsRightAtTheirEndAsAtTheirStart) {
 // Without noise a smooth field is predictable to its last digit; the predictors' floor must keep both engines together.
 TEST(Pnah, NoiseFreeFieldsAgreeWithReference) {
   for (const Extrapolation method : {Extrapolation::kPlpbp, Extrapolation::kLpbp}) {
-    PnahPlan plan = make_plan({32, 32}, 2);
+    ImagePlan plan = make_plan({32, 32}, 2);
     plan.holography.extrapolation.method = method;
     std::vector<Complex> spectra;
     for (std::size_t f = 0; f < 2; ++f) {
@@ -260,7 +261,7 @@ TEST(Pnah, NoiseFreeFieldsAgreeWithReference) {
 
 TEST(Pnah, SilenceFallsBackToZeroPadding) {
   for (const Extrapolation method : {Extrapolation::kPlpbp, Extrapolation::kLpbp}) {
-    PnahPlan plan = make_plan({8, 8}, 1);
+    ImagePlan plan = make_plan({8, 8}, 1);
     plan.holography.extrapolation.method = method;
     for (const Path& path : paths_for(plan)) {
       const DeviceImages found = run_on_device(plan, std::vector<ComplexF>(64), path);
@@ -273,14 +274,14 @@ TEST(Pnah, SilenceFallsBackToZeroPadding) {
 }
 
 TEST(Pnah, OneSilentFrequencyLeavesTheOthersAlone) {
-  const PnahPlan plan = make_plan({8, 8}, 2);
+  const ImagePlan plan = make_plan({8, 8}, 2);
   auto spectra = measured_field(plan, 4U);
   std::fill(spectra.begin(), spectra.begin() + 64, ComplexF());
   EXPECT_LE(image_error(plan, spectra), kStageTolerance);
 }
 
 TEST(Pnah, UnusableMicrophonesAreInterpolatedFlaggedAndCounted) {
-  PnahPlan plan = make_plan({12, 20}, 2);
+  ImagePlan plan = make_plan({12, 20}, 2);
   plan.dead_channels = {0, 21, 22, 239};
   auto spectra = measured_field(plan, 6U);
   spectra[0] = {1e9F, 0.0F};
@@ -298,7 +299,7 @@ TEST(Pnah, UnusableMicrophonesAreInterpolatedFlaggedAndCounted) {
 }
 
 TEST(Pnah, CalibrationMultipliesTheSpectra) {
-  PnahPlan plan = make_plan({8, 8}, 2);
+  ImagePlan plan = make_plan({8, 8}, 2);
   const auto spectra = measured_field(plan, 8U);
   const auto plain = run_on_device(plan, spectra).images;
   std::mt19937 generator(21U);
@@ -317,21 +318,21 @@ TEST(Pnah, CalibrationMultipliesTheSpectra) {
 
 TEST(Pnah, RefusesGainsBeyondFloat32) {
   for (const FilterKind kind : {FilterKind::kCos, FilterKind::kNone}) {
-    PnahPlan plan = make_plan({8, 8}, 1);
+    ImagePlan plan = make_plan({8, 8}, 1);
     plan.standoff_m = 0.6;
     plan.holography.filter.kind = kind;
     plan.holography.filter.cutoff_rule = CutoffRule::kDynamicRange;  // auto stays where the gain is small
     plan.holography.filter.slope = 0.5;
     EXPECT_THROW(validate(plan), ConfigError) << name_of(kind);
   }
-  PnahPlan plan = make_plan({8, 8}, 1);
+  ImagePlan plan = make_plan({8, 8}, 1);
   plan.standoff_m = 0.6;
   plan.holography.filter.kind = FilterKind::kTikhonov;
   EXPECT_NO_THROW(validate(plan));
 }
 
 TEST(Pnah, RefusesStacksBeyondItsIndices) {
-  PnahPlan plan = make_plan({64, 64}, 100);
+  ImagePlan plan = make_plan({64, 64}, 100);
   plan.holography.upsample = 8;
   plan.holography.planes_m.assign(16, 0.0);
   EXPECT_THROW(validate(plan), ConfigError);
@@ -339,7 +340,7 @@ TEST(Pnah, RefusesStacksBeyondItsIndices) {
 
 // The paths that this machine's own device does not take: prediction errors in global memory, as on GPUs with 48 KiB of
 // local memory, and predictors in float, as on devices without fp64.
-double lesser_device_error(const PnahPlan& plan, const std::vector<ComplexF>& spectra, bool has_fp64) {
+double lesser_device_error(const ImagePlan& plan, const std::vector<ComplexF>& spectra, bool has_fp64) {
   ocl::DeviceInfo info = device().info();
   info.local_memory_bytes = 0;
   info.has_fp64 = has_fp64;
@@ -351,7 +352,7 @@ double lesser_device_error(const PnahPlan& plan, const std::vector<ComplexF>& sp
 }
 
 TEST(Pnah, LesserDevicesAgreeWithReference) {
-  const PnahPlan plan = make_plan({16, 64}, 2);
+  const ImagePlan plan = make_plan({16, 64}, 2);
   for (const bool has_fp64 : {true, false}) {
     const double error = lesser_device_error(plan, measured_field(plan, 12U), has_fp64);
     std::printf("global scratch, %s predictors: engines differ by %.2e\n", has_fp64 ? "double" : "float", error);
@@ -360,7 +361,7 @@ TEST(Pnah, LesserDevicesAgreeWithReference) {
   // Without noise a predictor has nothing but rounding to fit in its last stages; in float that rounding is its own.
   const auto noise_free =
       test::narrow(test::monopole_field({.x_m = 0.1, .y_m = -0.05}, plan.wavenumber(0), plan.geometry, 0.03));
-  PnahPlan one = plan;
+  ImagePlan one = plan;
   one.frequencies_hz.resize(1);
   one.cutoff_rad_per_m.resize(1);
   const double error = lesser_device_error(one, noise_free, false);
@@ -369,7 +370,7 @@ TEST(Pnah, LesserDevicesAgreeWithReference) {
 }
 
 TEST(Pnah, ValuesThatWouldOverflowCountAsNotFinite) {
-  const PnahPlan plan = make_plan({8, 8}, 1);
+  const ImagePlan plan = make_plan({8, 8}, 1);
   auto spectra = measured_field(plan, 6U);
   spectra[9] = {1e30F, 0.0F};
   for (const Path& path : kPaths) {
@@ -382,7 +383,7 @@ TEST(Pnah, ValuesThatWouldOverflowCountAsNotFinite) {
 
 // Each frame of a batch has its own unusable microphones and its own status.
 TEST(Pnah, BatchesGiveWhatTheirFramesGive) {
-  PnahPlan plan = make_plan({12, 20}, 2);
+  ImagePlan plan = make_plan({12, 20}, 2);
   plan.holography.planes_m = {0.0, 0.01};
   plan.dead_channels = {7};
   std::vector<std::vector<ComplexF>> frames = {measured_field(plan, 31U), std::vector<ComplexF>(480),
@@ -409,7 +410,7 @@ TEST(Pnah, BatchesGiveWhatTheirFramesGive) {
 
 // More frequencies than the fused path looks through in every group.
 TEST(Pnah, ManyFrequenciesFindTheirUnusableMicrophones) {
-  PnahPlan plan = make_plan({8, 8}, 20);
+  ImagePlan plan = make_plan({8, 8}, 20);
   for (double& frequency_hz : plan.frequencies_hz) {
     frequency_hz = 0.4 * frequency_hz;
   }
@@ -419,8 +420,8 @@ TEST(Pnah, ManyFrequenciesFindTheirUnusableMicrophones) {
 }
 
 TEST(Pnah, TakesTheFusedPathWhereItCan) {
-  PnahPlan plan = make_plan({8, 8}, 1);
-  const auto path_of = [](const ocl::Device& on, const PnahPlan& wanted) {
+  ImagePlan plan = make_plan({8, 8}, 1);
+  const auto path_of = [](const ocl::Device& on, const ImagePlan& wanted) {
     return make_imager(on, wanted)->description().substr(0, 5);
   };
   EXPECT_EQ(path_of(device(), plan), "fused");
@@ -447,7 +448,7 @@ TEST(Pnah, TakesTheFusedPathWhereItCan) {
 }
 
 TEST(Pnah, FlagsWavenumbersAboveTheArrays) {
-  PnahPlan plan = make_plan({8, 8}, 1);
+  ImagePlan plan = make_plan({8, 8}, 1);
   plan.frequencies_hz = {9000.0};
   EXPECT_EQ(plan.constant_flags(), kFlagWavenumberAboveNyquist);
 }

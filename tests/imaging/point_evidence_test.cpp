@@ -25,7 +25,7 @@ struct FieldAndTruth {
 };
 
 /// Two modes of a plate in a baffle, smaller than the array.
-FieldAndTruth plate_field(const PnahPlan& plan, std::mt19937& generator) {
+FieldAndTruth plate_field(const ImagePlan& plan, std::mt19937& generator) {
   std::uniform_real_distribution<double> part(0.5, 0.8);
   std::uniform_int_distribution<int> number(1, 3);
   const double size_m = plan.geometry.columns * plan.geometry.pitch_x_m;
@@ -51,7 +51,7 @@ FieldAndTruth plate_field(const PnahPlan& plan, std::mt19937& generator) {
 }
 
 /// Two monopoles 8 mm apart, of opposite signs, 1 to 6 cm behind the surface.
-FieldAndTruth dipole_field(const PnahPlan& plan, std::mt19937& generator) {
+FieldAndTruth dipole_field(const ImagePlan& plan, std::mt19937& generator) {
   const double half_m = plan.geometry.x_m(plan.geometry.columns - 1);
   std::uniform_real_distribution<double> place_m(-0.8 * half_m, 0.8 * half_m);
   std::uniform_real_distribution<double> depth_m(0.01, 0.06);
@@ -79,13 +79,13 @@ FieldAndTruth dipole_field(const PnahPlan& plan, std::mt19937& generator) {
 }
 
 /// Errors with what is searched over those by the same prior alone, ascending.
-std::vector<double> ratios_of(ImagerKind imager, FieldAndTruth (*make)(const PnahPlan&, std::mt19937&),
+std::vector<double> ratios_of(ImagerKind imager, FieldAndTruth (*make)(const ImagePlan&, std::mt19937&),
                               const char* name) {
   std::vector<double> ratios;
   std::mt19937 generator(17U);
   for (const Quantity quantity : {Quantity::kPressure, Quantity::kNormalVelocity}) {
     for (const double frequency_hz : {500.0, 1500.0, 3500.0}) {
-      PnahPlan plan = test::plan_of(frequency_hz, 16, 16);
+      ImagePlan plan = test::plan_of(frequency_hz, 16, 16);
       plan.holography.imager = imager;
       plan.holography.quantity = quantity;
       plan.holography.prior = FieldPrior::kLayer;
@@ -128,7 +128,7 @@ TEST(PointEvidence, DipolesAreStillPoints) {
 // differed by 1e-6, with 0.19 to 1.19 of the prior's error.
 TEST(PointEvidence, ADipoleIsFoundWhateverTheRounding) {
   for (const ImagerKind imager : {ImagerKind::kSonah, ImagerKind::kOperators}) {
-    PnahPlan plan = test::plan_of(1500.0, 16, 16);
+    ImagePlan plan = test::plan_of(1500.0, 16, 16);
     plan.holography.imager = imager;
     plan.holography.prior = FieldPrior::kLayer;
     SearchBench bench(plan);

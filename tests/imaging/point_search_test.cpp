@@ -10,8 +10,8 @@
 #include <random>
 
 #include "imaging/eight_cases.hpp"
-#include "imaging/image_surface.hpp"
 #include "imaging/search_bench.hpp"
+#include "imaging/shared/image_surface.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
 
 /// Point sources beside sonah's prior: the search on the host, the kernels, and the double-precision twin.
@@ -28,7 +28,7 @@ using test::sum_of;
 using test::waves_in;
 using ComplexF = std::complex<float>;
 
-std::vector<Complex> monopoles_at(const std::vector<Monopole>& sources, const PnahPlan& plan, std::size_t frequency,
+std::vector<Complex> monopoles_at(const std::vector<Monopole>& sources, const ImagePlan& plan, std::size_t frequency,
                                   double z_m) {
   std::vector<Complex> field(static_cast<std::size_t>(plan.geometry.channels()));
   for (const Monopole& source : sources) {
@@ -49,7 +49,7 @@ double nearest_m(const Monopole& source, const std::vector<PointSource>& points)
 // left is the rounding of float32 spectra, 6e-8, and of the kernels' sums of a thousand terms, some 1e-6, amplified by
 // the fits of two sources that resemble one another.
 TEST(PointSearch, PointsAloneAreExact) {
-  const PnahPlan plan = plan_of(2000.0);
+  const ImagePlan plan = plan_of(2000.0);
   const std::vector<Monopole> sources = {{.x_m = 0.0137, .y_m = -0.0213, .z_m = -0.0312},
                                          {.x_m = 0.0437, .y_m = -0.0213, .z_m = -0.0281},
                                          {.x_m = -0.2019, .y_m = 0.1113, .z_m = -0.0123},
@@ -77,7 +77,7 @@ TEST(PointSearch, EveryMonopoleIsImaged) {
     std::mt19937 generator(3U);
     double mean = 0.0;
     for (std::size_t index = 0; index < 6; ++index) {
-      const PnahPlan plan = plan_of(test::kCaseFrequencies[index]);
+      const ImagePlan plan = plan_of(test::kCaseFrequencies[index]);
       SearchBench bench(plan);
       constexpr int kDraws = 3;
       for (int draw = 0; draw < kDraws; ++draw) {
@@ -99,7 +99,7 @@ TEST(PointSearch, EveryMonopoleIsImaged) {
 // that has no bound (eight times the piston's at 3 mm). A disc of velocity v in a rigid plane radiates A e^{-jkr} / r
 // far away, A = j w rho a^2 v / 2.
 TEST(PointSearch, APatchOfTheSurfaceIsNoPointRightBehindIt) {
-  PnahPlan plan = plan_of(1000.0);
+  ImagePlan plan = plan_of(1000.0);
   plan.holography.quantity = Quantity::kNormalVelocity;
   constexpr double kRadius_m = 0.012;
   constexpr int kRings = 12;
@@ -149,7 +149,7 @@ TEST_P(PointSearchOfSquares, NoFieldOfMonopolesBecomesWorse) {
   std::uniform_real_distribution<double> level_db(15.0, 55.0);
   std::vector<double> ratios;
   for (const double frequency_hz : {500.0, 2000.0, 4000.0}) {
-    const PnahPlan plan = plan_of(frequency_hz, side, side);
+    const ImagePlan plan = plan_of(frequency_hz, side, side);
     SearchBench bench(plan);
     const auto search = bench.new_search();
     for (int draw = 0; draw < draws; ++draw) {
@@ -193,7 +193,7 @@ class PointsInEveryShape : public testing::TestWithParam<PointCase> {};
 // Waves and points together. Tolerances as in sonah_test.cpp.
 TEST_P(PointsInEveryShape, KernelsAgreeWithReference) {
   const PointCase& c = GetParam();
-  PnahPlan plan = plan_of(1500.0, c.rows, c.columns);
+  ImagePlan plan = plan_of(1500.0, c.rows, c.columns);
   plan.geometry.pitch_y_m = 0.025;
   plan.frequencies_hz = {1500.0, 700.0};
   plan.cutoff_rad_per_m = {70.0, 70.0};
@@ -241,7 +241,7 @@ TEST_P(PointsInEveryShape, KernelsAgreeWithReference) {
   for (std::size_t frame = 0; frame < 2; ++frame) {
     const auto one = test::widen({narrow.begin() + static_cast<std::ptrdiff_t>(frame * values),
                                   narrow.begin() + static_cast<std::ptrdiff_t>((frame + 1) * values)});
-    const reference::PnahImages images = sonah.image(one, plan, {.hop = frame});
+    const reference::Images images = sonah.image(one, plan, {.hop = frame});
     expected.insert(expected.end(), images.images.begin(), images.images.end());
     reports.insert(reports.end(), images.reports.begin(), images.reports.end());
   }

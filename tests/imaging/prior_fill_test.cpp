@@ -1,4 +1,4 @@
-#include "imaging/sonah/prior_fill.hpp"
+#include "imaging/priors/prior_fill.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,14 +14,16 @@
 #include <thread>
 
 #include "core/stoppable.hpp"
-#include "imaging/each_frequency.hpp"
 #include "imaging/eight_cases.hpp"
+#include "imaging/imager_table.hpp"
+#include "imaging/priors/make_mask.hpp"
+#include "imaging/priors/prior.hpp"
+#include "imaging/priors/prior_inverses.hpp"
 #include "imaging/search_bench.hpp"
-#include "imaging/sonah/prior.hpp"
-#include "imaging/sonah/prior_inverses.hpp"
-#include "imaging/sonah/residual_fill.hpp"
+#include "imaging/shared/each_frequency.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
-#include "imaging/sonah/source_modes.hpp"
+#include "imaging/sources/residual_fill.hpp"
+#include "imaging/sources/source_modes.hpp"
 #include "imaging/sources/usable_weights.hpp"
 
 /// Masked microphones predicted by sonah's prior from all others: the image is that of the others' model.
@@ -34,8 +36,8 @@ using test::Path;
 using test::plan_of;
 using ComplexF = std::complex<float>;
 
-PnahPlan filling_plan(double frequency_hz, int side) {
-  PnahPlan plan = plan_of(frequency_hz, side, side);
+ImagePlan filling_plan(double frequency_hz, int side) {
+  ImagePlan plan = plan_of(frequency_hz, side, side);
   plan.fills_from_all = true;
   return plan;
 }
@@ -58,7 +60,7 @@ std::vector<int> random_channels(const ArrayGeometry& geometry, double share, st
 }
 
 /// Of the prior's field at the microphones, each of power 1: the sum of its rings of plane waves.
-Eigen::MatrixXd covariance_of(const PnahPlan& plan) {
+Eigen::MatrixXd covariance_of(const ImagePlan& plan) {
   const std::vector<PriorRing> rings = prior_rings(plan, plan.wavenumber(0));
   const auto at_distance = [&](double distance_m) {
     double sum = 0.0;
@@ -82,15 +84,15 @@ Eigen::MatrixXd covariance_of(const PnahPlan& plan) {
 }
 
 /// A field over the array's plane or over that of the image.
-using FieldAt = std::function<std::vector<Complex>(const PnahPlan&, double)>;
+using FieldAt = std::function<std::vector<Complex>(const ImagePlan&, double)>;
 
 FieldAt monopole_at(double x_m, double y_m) {
-  return [=](const PnahPlan& plan, double z_m) {
+  return [=](const ImagePlan& plan, double z_m) {
     return test::monopole_field({.x_m = x_m, .y_m = y_m, .z_m = -0.03}, plan.wavenumber(0), plan.geometry, z_m);
   };
 }
 
-std::vector<Complex> pattern_at(const PnahPlan& plan, double z_m) {
+std::vector<Complex> pattern_at(const ImagePlan& plan, double z_m) {
   std::vector<Complex> field;
   for (int channel = 0; channel < plan.geometry.channels(); ++channel) {
     const MicrophonePosition at = plan.geometry.position_m(channel);
@@ -101,7 +103,7 @@ std::vector<Complex> pattern_at(const PnahPlan& plan, double z_m) {
 
 /// Mean relative error of images of noisy fields with these microphones masked, which are NaN.
 /// `searched`: the field in which sources were searched, if another one.
-double mean_error(const PnahPlan& plan, const FieldAt& field_at, const std::vector<int>& masked, double snr_db,
+double mean_error(const ImagePlan& plan, const FieldAt& field_at, const std::vector<int>& masked, double snr_db,
                   const FieldAt& searched = {}) {
   constexpr int kDraws = 3;
   const std::unique_ptr<Imager> sonah = make_imager(test::device(), plan);
@@ -134,7 +136,7 @@ double mean_error(const PnahPlan& plan, const FieldAt& field_at, const std::vect
 // C of the microphones by other means: modes of a model.
 TEST(PriorFill, IsTheConditionalMean) {
   for (const auto& [rows, columns] : {std::pair{9, 8}, std::pair{8, 11}}) {
-    PnahPlan plan = plan_of(1000.0, rows, columns);
+    ImagePlan plan = plan_of(1000.0, rows, columns);
     std::mt19937 generator(1U);
     const std::vector<int> chosen = random_channels(plan.geometry, 0.25, generator);
     std::vector<std::int32_t> masked(chosen.begin(), chosen.end());
@@ -160,7 +162,7 @@ TEST(PriorFill, IsTheConditionalMean) {
 TEST(ResidualFill, IsTheConditionalMean) {
   constexpr double kNoise = 0.02;
   for (const auto& [rows, columns] : {std::pair{9, 8}, std::pair{8, 8}}) {
-    const PnahPlan plan = plan_of(1000.0, rows, columns);
+    const ImagePlan plan = plan_of(1000.0, rows, columns);
     const SonahModel model = make_sonah_model(plan, 0);
     const std::vector<std::int32_t> masked = {3, 4, 11, 12, 13, 40};
     std::vector<int> usable;
@@ -190,9 +192,9 @@ TEST(ResidualFill, IsTheConditionalMean) {
 
 // Masks that are made one after the other or at the same time have the same weights; only what is new is made.
 TEST(PriorFill, InversesAreKeptFromMaskToMask) {
-  PnahPlan plan = filling_plan(1000.0, 8);
+  ImagePlan plan = filling_plan(1000.0, 8);
   plan.frequencies_hz = {500.0, 1000.0, 2000.0};
-  PnahPlan other = plan;
+  ImagePlan other = plan;
   other.standoff_m = 0.04;
   constexpr std::size_t kOne = sizeof(double) * kParities * 16 * 16;
   PriorInverses kept(kFillNoise, 4 * kOne);
@@ -221,9 +223,9 @@ TEST(PriorFill, InversesAreKeptFromMaskToMask) {
 
 // Where no microphone of an array is masked any more, nothing of it is kept.
 TEST(PriorFill, InversesOfOneArrayAreForgotten) {
-  PnahPlan plan = filling_plan(1000.0, 8);
+  ImagePlan plan = filling_plan(1000.0, 8);
   plan.frequencies_hz = {500.0, 1000.0};
-  PnahPlan other = plan;
+  ImagePlan other = plan;
   other.standoff_m = 0.04;
   constexpr std::size_t kOne = sizeof(double) * kParities * 16 * 16;
   PriorInverses kept(kFillNoise, 4 * kOne);
@@ -242,7 +244,7 @@ TEST(PriorFill, InversesOfOneArrayAreForgotten) {
 }
 
 TEST(PriorFill, ThreadsMakeMasksAtTheSameTime) {
-  PnahPlan plan = filling_plan(1100.0, 8);
+  ImagePlan plan = filling_plan(1100.0, 8);
   plan.frequencies_hz = {600.0, 1100.0};
   std::vector<MicrophoneMask> masks(8);
   {
@@ -262,9 +264,9 @@ TEST(PriorFill, ThreadsMakeMasksAtTheSameTime) {
 TEST(PriorFill, MissingMicrophonesCostLittle) {
   std::mt19937 generator(6U);
   for (const double frequency_hz : {500.0, 2000.0, 4000.0}) {
-    PnahPlan plan = filling_plan(frequency_hz, 20);
+    ImagePlan plan = filling_plan(frequency_hz, 20);
     plan.holography.search_every_frames = 0;
-    PnahPlan neighbours = plan;
+    ImagePlan neighbours = plan;
     neighbours.fills_from_all = false;
     const FieldAt centred = monopole_at(0.013, -0.021);
     const FieldAt at_edge = monopole_at(0.14, 0.11);
@@ -303,10 +305,10 @@ TEST(PriorFill, MissingMicrophonesCostLittle) {
 TEST(PriorFill, AMonopoleBehindAHole) {
   for (const int side : {20, 32}) {
     for (const double frequency_hz : {500.0, 2000.0, 4000.0}) {
-      const PnahPlan plan = filling_plan(frequency_hz, side);
+      const ImagePlan plan = filling_plan(frequency_hz, side);
       const std::vector<int> masked = hole(plan.geometry, (side - 8) / 2, (side - 8) / 2);
       const double error = mean_error(plan, monopole_at(0.003, -0.004), masked, 40.0);
-      PnahPlan alone = plan;
+      ImagePlan alone = plan;
       alone.holography.search_every_frames = 0;
       std::printf("%d x %d, %.0f Hz, monopole behind the hole: %.2f %%, without points %.1f %%\n", side, side,
                   frequency_hz, 100.0 * error, 100.0 * mean_error(alone, monopole_at(0.003, -0.004), masked, 40.0));
@@ -320,7 +322,7 @@ TEST(PriorFill, AMonopoleBehindAHole) {
 // by 6 cm. Without that limit it would be six times.
 TEST(PriorFill, ASourceThatHasMovedIsNotCutOut) {
   for (const auto& [frequency_hz, gate] : {std::pair{500.0, 0.08}, std::pair{2000.0, 0.11}, std::pair{4000.0, 0.22}}) {
-    const PnahPlan plan = filling_plan(frequency_hz, 20);
+    const ImagePlan plan = filling_plan(frequency_hz, 20);
     const std::vector<int> masked = hole(plan.geometry, 4, 4);
     for (const double by_m : {0.02, 0.06}) {
       const double error = mean_error(plan, monopole_at(0.013 + by_m, 0.05), masked, 40.0, monopole_at(0.013, 0.05));
@@ -343,7 +345,7 @@ std::vector<ComplexF> image_of(Imager& sonah, const std::vector<ComplexF>& spect
 // The fill of a search goes with its mask: in whatever order masks and findings come, images have the same bits as
 // those of an imager that had these alone; under another mask the mask's own prediction serves, with its own table.
 TEST(PriorFill, OfAnotherMaskIsNotUsed) {
-  PnahPlan plan = filling_plan(2000.0, 16);
+  ImagePlan plan = filling_plan(2000.0, 16);
   plan.frequencies_hz = {2000.0, 700.0};
   plan.cutoff_rad_per_m = {70.0, 70.0};
   std::mt19937 generator(3U);
@@ -403,7 +405,7 @@ TEST(PriorFill, OfAnotherMaskIsNotUsed) {
 // By the inverse of the usable microphones' own covariance; 1e-7: double, over a condition of 1e8 at the least noise.
 TEST(UsableWeights, AreTheInverseOfTheUsableMicrophones) {
   for (const auto& [rows, columns] : {std::pair{8, 8}, std::pair{9, 8}}) {
-    const PnahPlan plan = plan_of(1000.0, rows, columns);
+    const ImagePlan plan = plan_of(1000.0, rows, columns);
     const SonahModel model = make_sonah_model(plan, 0);
     const SourceModes modes(plan, 0, model);
     const Eigen::Index channels = plan.geometry.channels();
@@ -480,7 +482,7 @@ TEST(ForEachFrequency, EndsWhereItsThreadIsStopped) {
 // tolerances as in sonah_test.cpp.
 TEST(PriorFill, KernelsAgreeWithReference) {
   for (const auto& [rows, columns] : {std::pair{12, 13}, std::pair{9, 16}}) {
-    PnahPlan plan = plan_of(1500.0, rows, columns);
+    ImagePlan plan = plan_of(1500.0, rows, columns);
     plan.fills_from_all = true;
     plan.frequencies_hz = {1500.0, 700.0};
     plan.cutoff_rad_per_m = {70.0, 70.0};
@@ -520,7 +522,7 @@ TEST(PriorFill, KernelsAgreeWithReference) {
       for (const Path& path : test::kSonahPaths) {
         const auto images = test::run_on_device(plan, narrow, path, has_points ? found : nullptr).images;
         EXPECT_LE(test::relative_l2(images, expected), 3e-4) << path.name << (has_points ? " with points" : "");
-        PnahPlan neighbours = plan;
+        ImagePlan neighbours = plan;
         neighbours.fills_from_all = false;
         EXPECT_GT(test::relative_l2(test::run_on_device(neighbours, narrow, path).images, expected), 1e-3);
       }

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <random>
 
+#include "imaging/imager_table.hpp"
 #include "imaging/search_bench.hpp"
 #include "imaging/sonah/prior_reference.hpp"
 #include "imaging/sonah/sonah_arrays.hpp"
@@ -28,15 +29,15 @@ using ComplexF = std::complex<float>;
 
 constexpr std::array kPriors = {FieldPrior::kLayer, FieldPrior::kDeepLayer, FieldPrior::kPatches};
 
-PnahPlan plan_of(int rows, int columns, std::vector<double> frequencies_hz = {1000.0}) {
-  PnahPlan plan = test::plan_of(frequencies_hz.front(), rows, columns);
+ImagePlan plan_of(int rows, int columns, std::vector<double> frequencies_hz = {1000.0}) {
+  ImagePlan plan = test::plan_of(frequencies_hz.front(), rows, columns);
   plan.frequencies_hz = std::move(frequencies_hz);
   plan.cutoff_rad_per_m.assign(plan.frequencies_hz.size(), 70.0);
   return plan;
 }
 
 /// A draw of what a prior expects, with noise 40 dB below it.
-std::vector<Complex> drawn(const PnahPlan& plan, FieldPrior prior, unsigned seed, std::size_t frequency = 0) {
+std::vector<Complex> drawn(const ImagePlan& plan, FieldPrior prior, unsigned seed, std::size_t frequency = 0) {
   Eigen::MatrixXd covariance = reference::microphone_covariance(with_prior(plan, prior), frequency);
   covariance.diagonal().array() += 1e-4;
   const Eigen::MatrixXd factor = covariance.llt().matrixL();
@@ -60,7 +61,7 @@ std::vector<Complex> blend(const std::vector<Complex>& a, const std::vector<Comp
 }
 
 /// How much less probable than the layer patches are, nepers.
-double patches_over_layer(const PnahPlan& plan, const std::vector<PriorModels>& candidates,
+double patches_over_layer(const ImagePlan& plan, const std::vector<PriorModels>& candidates,
                           const std::vector<Complex>& field) {
   double layer = 0.0;
   double patches = 0.0;
@@ -98,7 +99,7 @@ class PriorsInEveryShape : public testing::TestWithParam<Shape> {};
 // Tolerances as in sonah_test.cpp.
 TEST_P(PriorsInEveryShape, ModelsAgreeWithReference) {
   const Shape& shape = GetParam();
-  PnahPlan plan = plan_of(shape.rows, shape.columns, {500.0, 3000.0});
+  ImagePlan plan = plan_of(shape.rows, shape.columns, {500.0, 3000.0});
   plan.geometry.pitch_y_m = shape.pitch_y_m;
   plan.holography.planes_m = shape.planes_m;
   plan.holography.quantity = shape.quantity;
@@ -110,7 +111,7 @@ TEST_P(PriorsInEveryShape, ModelsAgreeWithReference) {
   std::vector<std::vector<Complex>> images;
   for (const FieldPrior prior : kPriors) {
     plan.holography.prior = prior;
-    const reference::PnahImages expected = reference::Sonah(plan).image(test::widen(spectra));
+    const reference::Images expected = reference::Sonah(plan).image(test::widen(spectra));
     images.push_back(expected.images);
     for (const Path& path : kSonahPaths) {
       const test::DeviceImages found = test::run_on_device(plan, spectra, path);
@@ -132,7 +133,7 @@ TEST_P(PriorsInEveryShape, ModelsAgreeWithReference) {
 // force before, to the last bit.
 TEST_P(PriorsInEveryShape, ChosenPriorsAreTheirModels) {
   const Shape& shape = GetParam();
-  PnahPlan plan = plan_of(shape.rows, shape.columns, {500.0, 3000.0});
+  ImagePlan plan = plan_of(shape.rows, shape.columns, {500.0, 3000.0});
   plan.geometry.pitch_y_m = shape.pitch_y_m;
   plan.holography.planes_m = shape.planes_m;
   plan.holography.quantity = shape.quantity;
@@ -179,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(Prior, PriorsInEveryShape,
 
 // Masked microphones are those that the layer predicts, whatever prior is in force.
 TEST(Prior, MaskedMicrophonesAreTheLayers) {
-  PnahPlan plan = plan_of(12, 12);
+  ImagePlan plan = plan_of(12, 12);
   plan.fills_from_all = true;
   plan.dead_channels = {0, 40, 41, 52, 53, 131};
   const std::vector<ComplexF> spectra = test::narrow(drawn(plan, FieldPrior::kLayer, 7U));
@@ -196,7 +197,7 @@ TEST(Prior, MaskedMicrophonesAreTheLayers) {
 // the prior's power, turns into 0.1 of a neper at most. Two candidates are told apart by kPriorPreference.
 TEST(PriorFinder, CriterionIsTheReferences) {
   for (const auto& [rows, columns] : {std::pair{12, 15}, std::pair{16, 16}}) {
-    const PnahPlan plan = plan_of(rows, columns, {700.0});
+    const ImagePlan plan = plan_of(rows, columns, {700.0});
     const std::vector<PriorModels> candidates = make_candidate_models(plan);
     std::vector<Complex> sources = test::monopole_field({.x_m = 0.03, .y_m = -0.04, .z_m = -0.02}, plan.wavenumber(0),
                                                         plan.geometry, plan.standoff_m);
@@ -206,7 +207,7 @@ TEST(PriorFinder, CriterionIsTheReferences) {
     for (const std::vector<Complex>& field :
          {sources, drawn(plan, FieldPrior::kPatches, 6U), drawn(plan, FieldPrior::kDeepLayer, 6U)}) {
       for (const PriorModels& candidate : candidates) {
-        const PnahPlan of_prior = with_prior(plan, candidate.prior);
+        const ImagePlan of_prior = with_prior(plan, candidate.prior);
         WaveFinder finder(of_prior, 0, candidate.of_frequency[0]);
         const FoundWaves found = finder.find_from({}, field);
         found_sources += found.waves.size() + found.points.size();
@@ -222,7 +223,7 @@ TEST(PriorFinder, CriterionIsTheReferences) {
 
 // The truth is drawn from each prior in turn.
 TEST(PriorFinder, ChoosesThePriorThatTheFieldIsFrom) {
-  const PnahPlan plan = plan_of(24, 24);
+  const ImagePlan plan = plan_of(24, 24);
   const std::vector<PriorModels> candidates = make_candidate_models(plan);
   for (const FieldPrior prior : kPriors) {
     for (unsigned seed = 1; seed <= 2; ++seed) {
@@ -235,7 +236,7 @@ TEST(PriorFinder, ChoosesThePriorThatTheFieldIsFrom) {
 // A field between two priors keeps the one in force, whichever that is; a field of the other one does not. The choice
 // is made at every fourth search alone.
 TEST(PriorFinder, ThePriorInForceStaysUnlessClearlyWorse) {
-  const PnahPlan plan = plan_of(24, 24);
+  const ImagePlan plan = plan_of(24, 24);
   const std::vector<PriorModels> candidates = make_candidate_models(plan);
   const std::vector<Complex> layer = drawn(plan, FieldPrior::kLayer, 1U);
   const std::vector<Complex> patches = drawn(plan, FieldPrior::kPatches, 2U);
@@ -262,7 +263,7 @@ TEST(PriorFinder, ThePriorInForceStaysUnlessClearlyWorse) {
 
 // What a search finds depends on what its memory has: searches from the half of a memory before its own on.
 TEST(PriorFinder, RemembersAsSearchesDo) {
-  const PnahPlan plan = plan_of(16, 16);
+  const ImagePlan plan = plan_of(16, 16);
   const std::vector<PriorModels> candidates = make_candidate_models(plan);
   constexpr std::uint64_t kSearches = 17;
   const std::vector<Complex> source =
@@ -297,7 +298,7 @@ TEST(PriorFinder, RemembersAsSearchesDo) {
 
 // Without searches, or with models beyond the limit, the layer is there alone; a prior that is set is not chosen.
 TEST(PriorFinder, CandidatesArePriorsThatCanBeChosen) {
-  PnahPlan plan = plan_of(32, 32);
+  ImagePlan plan = plan_of(32, 32);
   EXPECT_EQ(candidate_priors(plan), std::vector<FieldPrior>(kPriors.begin(), kPriors.end()));
   plan.holography.prior = FieldPrior::kPatches;
   EXPECT_EQ(candidate_priors(plan), std::vector{FieldPrior::kPatches});
@@ -315,7 +316,7 @@ TEST(PriorFinder, CandidatesArePriorsThatCanBeChosen) {
 
 // Silence is as probable under each prior: none is chosen, and the next field finds the layer in force.
 TEST(PriorFinder, SilenceChoosesNothing) {
-  const PnahPlan plan = plan_of(24, 24);
+  const ImagePlan plan = plan_of(24, 24);
   const std::vector<PriorModels> candidates = make_candidate_models(plan);
   PriorFinder finder(plan, 0, candidates);
   const std::vector<Complex> silence(static_cast<std::size_t>(plan.geometry.channels()));
@@ -323,7 +324,7 @@ TEST(PriorFinder, SilenceChoosesNothing) {
   EXPECT_EQ(finder.find(drawn(plan, FieldPrior::kPatches, 2U), 2, {}).prior, FieldPrior::kPatches);
 }
 
-SonahRoom room_of(const PnahPlan& plan, const std::vector<PriorModels>& candidates) {
+SonahRoom room_of(const ImagePlan& plan, const std::vector<PriorModels>& candidates) {
   SonahRoom room;
   for (const PriorModels& candidate : candidates) {
     SonahArrays::reserve(plan, candidate.of_frequency, room);
@@ -333,7 +334,7 @@ SonahRoom room_of(const PnahPlan& plan, const std::vector<PriorModels>& candidat
 
 // Who adopts findings gets what the device needs of a prior that was not in force, made by the search.
 TEST(PriorFinder, ArraysAreMadeWhereThePriorChanges) {
-  const PnahPlan plan = plan_of(24, 24);
+  const ImagePlan plan = plan_of(24, 24);
   const std::vector<PriorModels> candidates = make_candidate_models(plan);
   std::vector<std::size_t> made;
   const SonahRoom room = room_of(plan, candidates);
@@ -359,7 +360,7 @@ TEST(PriorFinder, ArraysAreMadeWhereThePriorChanges) {
 // The same to the last bit, whether a search brings what the device needs or the imager makes it: as for findings of
 // the search of a device that cuts its groups otherwise.
 TEST(Prior, ArraysOfASearchAreTheImagers) {
-  PnahPlan plan = plan_of(14, 14, {500.0, 3000.0});
+  ImagePlan plan = plan_of(14, 14, {500.0, 3000.0});
   plan.holography.planes_m = {0.0, 0.01};
   std::vector<Complex> field = drawn(plan, FieldPrior::kLayer, 1U, 0);
   const std::vector<Complex> second = drawn(plan, FieldPrior::kPatches, 2U, 1);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "imaging/imager_paths.hpp"
+#include "imaging/imager_table.hpp"
 #include "imaging/sonah/wave_search.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
@@ -15,8 +16,8 @@ namespace nearfield::test {
 
 inline constexpr Path kSonahPaths[] = {{"processor", "auto", false}, {"as_on_a_gpu", "auto", true}};
 
-inline PnahPlan plan_of(double frequency_hz, int rows = 32, int columns = 32) {
-  PnahPlan plan;
+inline ImagePlan plan_of(double frequency_hz, int rows = 32, int columns = 32) {
+  ImagePlan plan;
   plan.geometry = {.rows = rows, .columns = columns, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
   plan.holography.imager = ImagerKind::kSonah;
   plan.frequencies_hz = {frequency_hz};
@@ -32,7 +33,7 @@ inline std::vector<Complex> sum_of(std::vector<Complex> a, const std::vector<Com
 /// A plan's imager and what searches for it.
 class SearchBench {
  public:
-  explicit SearchBench(const PnahPlan& plan)
+  explicit SearchBench(const ImagePlan& plan)
       : sonah_(make_imager(device(), plan)),
         status_(device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0U), "test")) {}
   [[nodiscard]] std::unique_ptr<Search> new_search() const { return sonah_->make_search(); }

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "imaging/imager_paths.hpp"
+#include "imaging/imager_table.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
 #include "nearfield/error.hpp"
 #include "support/fields.hpp"
@@ -37,8 +38,8 @@ struct Case {
   double pitch_y_m = 0.025;  ///< 0.02: as along x, so that an array of as many rows as columns is a square
 };
 
-PnahPlan make_plan(const Case& c) {
-  PnahPlan plan;
+ImagePlan make_plan(const Case& c) {
+  ImagePlan plan;
   plan.geometry = {.rows = c.rows, .columns = c.columns, .pitch_x_m = 0.02, .pitch_y_m = c.pitch_y_m};
   plan.holography.imager = ImagerKind::kSonah;
   plan.holography.planes_m = c.planes_m;
@@ -51,7 +52,7 @@ PnahPlan make_plan(const Case& c) {
   return plan;
 }
 
-std::vector<ComplexF> measured_field(const PnahPlan& plan, unsigned seed, double snr_db) {
+std::vector<ComplexF> measured_field(const ImagePlan& plan, unsigned seed, double snr_db) {
   std::mt19937 generator(seed);
   std::vector<Complex> spectra;
   for (int frame = 0; frame < plan.batch; ++frame) {
@@ -77,7 +78,7 @@ void expect_close(const FilterReport& found, const FilterReport& expected) {
 class EveryShape : public testing::TestWithParam<Case> {};
 
 TEST_P(EveryShape, ImagesAgreeWithReference) {
-  const PnahPlan plan = make_plan(GetParam());
+  const ImagePlan plan = make_plan(GetParam());
   const auto spectra = measured_field(plan, 5U, 60.0);
   const auto expected = reference::Sonah(plan).image(test::widen(spectra));
   for (const Path& path : kSonahPaths) {
@@ -109,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(Sonah, EveryShape,
 // Each sum has the same terms in another order.
 TEST(Sonah, ASquareArrayImagesATransposedFieldTransposed) {
   constexpr int kSide = 11;
-  const PnahPlan plan = make_plan({kSide, kSide, 1, {0.0}, 1, Quantity::kPressure, 0.02});
+  const ImagePlan plan = make_plan({kSide, kSide, 1, {0.0}, 1, Quantity::kPressure, 0.02});
   const auto transposed = [](const std::vector<ComplexF>& values) {
     std::vector<ComplexF> moved(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -127,8 +128,8 @@ TEST(Sonah, ASquareArrayImagesATransposedFieldTransposed) {
 }
 
 /// Microphones and surface of the cases that docs/fidelity.md is about: 32 x 32 at 2 cm, 3 cm before the surface.
-PnahPlan case_plan(double frequency_hz, int draws) {
-  PnahPlan plan = make_plan({32, 32, 1, {0.0}, 1, Quantity::kPressure});
+ImagePlan case_plan(double frequency_hz, int draws) {
+  ImagePlan plan = make_plan({32, 32, 1, {0.0}, 1, Quantity::kPressure});
   plan.geometry.pitch_y_m = 0.02;
   plan.frequencies_hz = {frequency_hz};
   plan.batch = draws;
@@ -143,7 +144,7 @@ struct CaseResult {
 };
 
 CaseResult image_monopole(double frequency_hz, test::Monopole source, double snr_db, int draws) {
-  const PnahPlan plan = case_plan(frequency_hz, draws);
+  const ImagePlan plan = case_plan(frequency_hz, draws);
   const double k = plan.wavenumber(0);
   const auto clean = test::monopole_field(source, k, plan.geometry, plan.standoff_m);
   const auto truth = test::monopole_field(source, k, plan.geometry, 0.0);
@@ -255,7 +256,7 @@ TEST(Sonah, IsNotTakenForVeryManyFrequencies) {
 }
 
 TEST(Sonah, RefusesWhatItCannotImage) {
-  PnahPlan plan = make_plan({8, 8, 1, {0.0}, 1, Quantity::kActiveIntensity});
+  ImagePlan plan = make_plan({8, 8, 1, {0.0}, 1, Quantity::kActiveIntensity});
   EXPECT_THROW((void)make_imager(test::device(), plan), ConfigError);
   ocl::DeviceInfo small = test::device().info();
   small.local_memory_bytes = 8192;
@@ -265,7 +266,7 @@ TEST(Sonah, RefusesWhatItCannotImage) {
 
 // Silence stays silence, and says nothing of noise.
 TEST(Sonah, SilenceIsImagedAsSilence) {
-  const PnahPlan plan = make_plan({8, 8, 2, {0.0}, 1, Quantity::kPressure});
+  const ImagePlan plan = make_plan({8, 8, 2, {0.0}, 1, Quantity::kPressure});
   for (const Path& path : kSonahPaths) {
     const DeviceImages found = test::run_on_device(plan, std::vector<ComplexF>(128), path);
     EXPECT_EQ(found.images, std::vector<ComplexF>(128)) << path.name;
@@ -275,7 +276,7 @@ TEST(Sonah, SilenceIsImagedAsSilence) {
 }
 
 /// Of one imager, frame after frame.
-std::vector<ComplexF> one_by_one(const PnahPlan& plan, const std::vector<ComplexF>& spectra, const Path& path) {
+std::vector<ComplexF> one_by_one(const ImagePlan& plan, const std::vector<ComplexF>& spectra, const Path& path) {
   const std::optional<test::PlainWorkGroups> plain =
       path.as_gpu ? std::optional<test::PlainWorkGroups>(std::in_place) : std::nullopt;
   const ocl::Device on = test::device_of(path);
@@ -294,12 +295,12 @@ std::vector<ComplexF> one_by_one(const PnahPlan& plan, const std::vector<Complex
 
 // A batch images its frames as they are imaged one by one.
 TEST(Sonah, FramesOfABatchAreThoseOneByOne) {
-  PnahPlan plan = make_plan({8, 8, 2, {0.0, 0.01}, 1, Quantity::kPressure});
+  ImagePlan plan = make_plan({8, 8, 2, {0.0, 0.01}, 1, Quantity::kPressure});
   plan.batch = 3;
   const auto spectra = measured_field(plan, 3U, 40.0);
   for (const Path& path : kSonahPaths) {
     const DeviceImages together = test::run_on_device(plan, spectra, path);
-    PnahPlan alone = plan;
+    ImagePlan alone = plan;
     alone.batch = 1;
     EXPECT_EQ(together.images, one_by_one(alone, spectra, path)) << path.name;
   }
@@ -307,7 +308,7 @@ TEST(Sonah, FramesOfABatchAreThoseOneByOne) {
 
 // The noise that is taken for an image stays while the measurement does not speak against it, and follows when it does.
 TEST(Sonah, NoiseIsHeldButFollows) {
-  const PnahPlan plan = make_plan({16, 16, 1, {0.0}, 1, Quantity::kPressure});
+  const ImagePlan plan = make_plan({16, 16, 1, {0.0}, 1, Quantity::kPressure});
   const ocl::Device& on = test::device();
   const std::unique_ptr<Imager> sonah = make_imager(on, plan);
   const auto status = on.upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0U), "test");
@@ -330,7 +331,7 @@ TEST(Sonah, NoiseIsHeldButFollows) {
 
 // A microphone that is not finite, and one that is masked, are replaced as pnah does it.
 TEST(Sonah, UnusableMicrophonesAreReplaced) {
-  PnahPlan plan = make_plan({12, 20, 2, {0.0}, 1, Quantity::kPressure});
+  ImagePlan plan = make_plan({12, 20, 2, {0.0}, 1, Quantity::kPressure});
   plan.dead_channels = {37, 100};
   auto spectra = measured_field(plan, 8U, 50.0);
   spectra[41] = {std::numeric_limits<float>::quiet_NaN(), 0.0F};

@@ -6,10 +6,11 @@
 #include <limits>
 #include <random>
 
-#include "imaging/image_surface.hpp"
 #include "imaging/imager_paths.hpp"
+#include "imaging/imager_table.hpp"
+#include "imaging/priors/surface_model.hpp"
+#include "imaging/shared/image_surface.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
-#include "imaging/sonah/surface_model.hpp"
 #include "imaging/sonah/wave_search.hpp"
 #include "nearfield/error.hpp"
 #include "support/fields.hpp"
@@ -29,8 +30,8 @@ constexpr double kNowhere = std::numeric_limits<double>::quiet_NaN();
 constexpr Path kSurfacePaths[] = {{"processor", "auto", false}, {"as_on_a_gpu", "auto", true}};
 constexpr Quantity kOnSurfaces[] = {Quantity::kPressure, Quantity::kNormalVelocity, Quantity::kDisplacement};
 
-PnahPlan surface_plan(int rows, int columns, Quantity quantity, std::vector<double> frequencies_hz, int upsample = 1) {
-  PnahPlan plan;
+ImagePlan surface_plan(int rows, int columns, Quantity quantity, std::vector<double> frequencies_hz, int upsample = 1) {
+  ImagePlan plan;
   plan.geometry = {.rows = rows, .columns = columns, .pitch_x_m = 0.02, .pitch_y_m = 0.025};
   plan.holography.imager = ImagerKind::kSonah;
   plan.holography.quantity = quantity;
@@ -41,7 +42,7 @@ PnahPlan surface_plan(int rows, int columns, Quantity quantity, std::vector<doub
 }
 
 /// z = height - bend (x^2 + y^2) over the pixels, as a file would have it.
-SurfaceData paraboloid(const PnahPlan& plan, double height_m, double bend_per_m) {
+SurfaceData paraboloid(const ImagePlan& plan, double height_m, double bend_per_m) {
   const int upsample = plan.holography.upsample;
   SurfaceData data;
   data.rows = static_cast<std::size_t>(plan.grid().rows());
@@ -57,7 +58,7 @@ SurfaceData paraboloid(const PnahPlan& plan, double height_m, double bend_per_m)
 }
 
 /// The exact normals of paraboloid().
-void add_normals(SurfaceData& data, const PnahPlan& plan, double bend_per_m) {
+void add_normals(SurfaceData& data, const ImagePlan& plan, double bend_per_m) {
   for (std::size_t row = 0; row < data.rows; ++row) {
     for (std::size_t column = 0; column < data.columns; ++column) {
       const double x_m = plan.geometry.x_m(static_cast<double>(column) / plan.holography.upsample);
@@ -67,12 +68,12 @@ void add_normals(SurfaceData& data, const PnahPlan& plan, double bend_per_m) {
   }
 }
 
-std::shared_ptr<const ImageSurface> surface_of(const PnahPlan& plan, const SurfaceData& data) {
+std::shared_ptr<const ImageSurface> surface_of(const ImagePlan& plan, const SurfaceData& data) {
   return std::make_shared<const ImageSurface>(
       make_image_surface(data, plan.grid(), plan.standoff_m, "holography.surface"));
 }
 
-std::vector<ComplexF> monopole_spectra(const PnahPlan& plan, unsigned seed, double snr_db) {
+std::vector<ComplexF> monopole_spectra(const ImagePlan& plan, unsigned seed, double snr_db) {
   std::mt19937 generator(seed);
   std::vector<Complex> spectra;
   for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
@@ -112,7 +113,7 @@ Complex monopole_velocity(const test::Monopole& source, double k, const MediumSe
 TEST(SurfaceCovariance, IsTheIntegral) {
   for (const Quantity quantity : kOnSurfaces) {
     for (const double frequency_hz : {100.0, 4000.0, 16000.0}) {
-      PnahPlan plan = surface_plan(16, 20, quantity, {frequency_hz});
+      ImagePlan plan = surface_plan(16, 20, quantity, {frequency_hz});
       // From 10 mm behind z = 0 to 1 mm before the microphones.
       plan.surface = surface_of(plan, paraboloid(plan, 0.029, 0.39));
       const double k = plan.wavenumber(0);
@@ -165,7 +166,7 @@ struct SurfaceCase {
 class EverySurface : public testing::TestWithParam<SurfaceCase> {};
 
 /// A bent surface with holes, or some points with normals of their own.
-SurfaceData data_of(const SurfaceCase& c, const PnahPlan& plan) {
+SurfaceData data_of(const SurfaceCase& c, const ImagePlan& plan) {
   SurfaceData data = paraboloid(plan, 0.012, 0.3);
   if (!c.is_points) {
     for (std::size_t i = 0; i < data.z_m.size(); i += 7) {
@@ -186,7 +187,7 @@ SurfaceData data_of(const SurfaceCase& c, const PnahPlan& plan) {
 // The integrals of the reference are by another quadrature and without the table.
 TEST_P(EverySurface, ImagesAgreeWithReference) {
   const SurfaceCase& c = GetParam();
-  PnahPlan plan = surface_plan(c.rows, c.columns, c.quantity, {700.0, 2900.0}, c.upsample);
+  ImagePlan plan = surface_plan(c.rows, c.columns, c.quantity, {700.0, 2900.0}, c.upsample);
   plan.surface = surface_of(plan, data_of(c, plan));
   const auto spectra = monopole_spectra(plan, 5U, 50.0);
   const auto expected = reference::Sonah(plan).image(test::widen(spectra));
@@ -215,9 +216,9 @@ INSTANTIATE_TEST_SUITE_P(Surface, EverySurface,
 // A flat surface is the plane: the same modes, whose factors are rounded apart.
 TEST(Surface, AFlatOneIsThePlane) {
   for (const Quantity quantity : kOnSurfaces) {
-    PnahPlan plan = surface_plan(12, 15, quantity, {600.0, 2500.0}, 2);
+    ImagePlan plan = surface_plan(12, 15, quantity, {600.0, 2500.0}, 2);
     const auto spectra = monopole_spectra(plan, 7U, 40.0);
-    PnahPlan on_flat = plan;
+    ImagePlan on_flat = plan;
     on_flat.surface = surface_of(plan, paraboloid(plan, 0.0, 0.0));
     for (const Path& path : kSurfacePaths) {
       const DeviceImages plane = test::run_on_device(plan, spectra, path);
@@ -232,7 +233,7 @@ TEST(Surface, AFlatOneIsThePlane) {
 }
 
 /// The plan's quantity of a monopole at places with these normals.
-std::vector<Complex> monopole_truth(const test::Monopole& source, const PnahPlan& plan, const ImageSurface& surface) {
+std::vector<Complex> monopole_truth(const test::Monopole& source, const ImagePlan& plan, const ImageSurface& surface) {
   std::vector<Complex> truth;
   for (std::size_t i = 0; i < surface.pixels(); ++i) {
     const Eigen::Vector3d& place = surface.places_m[i];
@@ -257,7 +258,7 @@ TEST(Surface, AMonopoleBehindAParaboloid) {
   for (const Gate& gate :
        {Gate{Quantity::kPressure, 500.0, 0.043}, Gate{Quantity::kPressure, 2000.0, 0.048},
         Gate{Quantity::kNormalVelocity, 500.0, 0.265}, Gate{Quantity::kNormalVelocity, 2000.0, 0.16}}) {
-    PnahPlan plan = surface_plan(24, 24, gate.quantity, {gate.frequency_hz});
+    ImagePlan plan = surface_plan(24, 24, gate.quantity, {gate.frequency_hz});
     plan.geometry.pitch_y_m = 0.02;
     SurfaceData data = paraboloid(plan, 0.012, 0.11);
     const auto by_differences = surface_of(plan, data);
@@ -271,7 +272,7 @@ TEST(Surface, AMonopoleBehindAParaboloid) {
     const std::vector<Complex> truth = monopole_truth(source, plan, *plan.surface);
     const DeviceImages found = test::run_on_device(plan, spectra, kSurfacePaths[0]);
     const auto on_plane = [&](double plane_m) {
-      PnahPlan flat = plan;
+      ImagePlan flat = plan;
       flat.surface = nullptr;
       flat.holography.planes_m = {plane_m};
       return test::run_on_device(flat, spectra, kSurfacePaths[0]).images;
@@ -301,7 +302,7 @@ TEST(Surface, AMonopoleBehindAParaboloid) {
 // of evanescent decay.
 TEST(Surface, WavesBesideThePriorLieOnIt) {
   for (const Quantity quantity : kOnSurfaces) {
-    PnahPlan plan = surface_plan(12, 12, quantity, {2000.0});
+    ImagePlan plan = surface_plan(12, 12, quantity, {2000.0});
     SurfaceData data = paraboloid(plan, 0.01, 0.2);
     data.z_m[5] = kNowhere;
     plan.surface = surface_of(plan, data);
@@ -364,7 +365,7 @@ TEST(Surface, WavesBesideThePriorLieOnIt) {
   }
 }
 
-std::string refusal_of(const SurfaceData& data, const PnahPlan& plan) {
+std::string refusal_of(const SurfaceData& data, const ImagePlan& plan) {
   try {
     (void)surface_of(plan, data);
   } catch (const ConfigError& error) {
@@ -374,7 +375,7 @@ std::string refusal_of(const SurfaceData& data, const PnahPlan& plan) {
 }
 
 TEST(Surface, RefusesWhatCannotBeImaged) {
-  PnahPlan plan = surface_plan(8, 9, Quantity::kPressure, {500.0}, 2);
+  ImagePlan plan = surface_plan(8, 9, Quantity::kPressure, {500.0}, 2);
   SurfaceData data = paraboloid(plan, 0.01, 0.1);
   EXPECT_EQ(refusal_of(data, plan), "");
   plan.holography.upsample = 1;
@@ -400,7 +401,7 @@ TEST(Surface, RefusesWhatCannotBeImaged) {
   plan.holography.imager = ImagerKind::kSonah;
 }
 
-std::string refusal_of(const ocl::DeviceInfo& info, const PnahPlan& plan) {
+std::string refusal_of(const ocl::DeviceInfo& info, const ImagePlan& plan) {
   try {
     (void)make_imager(test::device().restricted(info), plan);
   } catch (const ConfigError& error) {
@@ -415,7 +416,7 @@ TEST(Surface, IsRefusedWhereTheMemoryIsTooSmall) {
   constexpr std::uint64_t kFactors = 8 * 96 * kModes;
   constexpr std::uint64_t kProjections = 4 * 20 * kModes;
   constexpr std::uint64_t kWaves = 4 * (8 + 8 * (4 * kModes + 2 * (72 + 8)));
-  PnahPlan plan = surface_plan(8, 9, Quantity::kPressure, {500.0});
+  ImagePlan plan = surface_plan(8, 9, Quantity::kPressure, {500.0});
   plan.surface = surface_of(plan, paraboloid(plan, 0.01, 0.1));
   ocl::DeviceInfo small = test::device().info();
   plan.holography.search_every_frames = 0;
@@ -435,7 +436,7 @@ TEST(Surface, IsRefusedWhereTheMemoryIsTooSmall) {
 
 // 64 x 64 microphones and 505 x 505 pixels take 17 GB a frequency in double precision, whatever the device has.
 TEST(Surface, IsRefusedBeforeItsModelsFillTheHostsMemory) {
-  PnahPlan plan = surface_plan(64, 64, Quantity::kPressure, std::vector<double>(900, 500.0), 8);
+  ImagePlan plan = surface_plan(64, 64, Quantity::kPressure, std::vector<double>(900, 500.0), 8);
   plan.geometry.pitch_x_m = plan.geometry.pitch_y_m = 0.005;
   plan.surface = surface_of(plan, paraboloid(plan, 0.0, 0.0));
   ocl::DeviceInfo endless = test::device().info();
@@ -448,7 +449,7 @@ TEST(Surface, IsRefusedBeforeItsModelsFillTheHostsMemory) {
 
 // One-sided at holes and edges, 0 where a pixel stands alone.
 TEST(Surface, NormalsAreThoseOfDifferences) {
-  const PnahPlan plan = surface_plan(3, 4, Quantity::kPressure, {500.0});
+  const ImagePlan plan = surface_plan(3, 4, Quantity::kPressure, {500.0});
   SurfaceData data;
   data.rows = 3;
   data.columns = 4;

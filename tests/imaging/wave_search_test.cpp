@@ -16,7 +16,9 @@
 
 #include "core/stoppable.hpp"
 #include "imaging/imager_paths.hpp"
+#include "imaging/imager_table.hpp"
 #include "imaging/pnah/cutoff_search.hpp"
+#include "imaging/priors/make_mask.hpp"
 #include "imaging/search_bench.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
 #include "imaging/sources/source_table.hpp"
@@ -44,7 +46,7 @@ struct Wave {
 };
 
 /// Pressure of plane waves at height z, of the plan's first frequency; pixels as of the plan's images.
-std::vector<Complex> field_of(const std::vector<Wave>& waves, const PnahPlan& plan, double z_m, int upsample = 1) {
+std::vector<Complex> field_of(const std::vector<Wave>& waves, const ImagePlan& plan, double z_m, int upsample = 1) {
   const double k = plan.wavenumber(0);
   const ArrayGeometry& g = plan.geometry;
   const ImageGrid grid = image_grid(g, upsample);
@@ -81,7 +83,7 @@ std::vector<Wave> pattern() {
 // Wavenumbers off the grid, propagating and evanescent, two of them close to one another. What is left is the rounding
 // of float32 spectra, 6e-8, and of the kernels' sums of a thousand terms, some 1e-6, amplified four times at most.
 TEST(WaveSearch, WavesAloneAreExact) {
-  PnahPlan plan = plan_of(2000.0);
+  ImagePlan plan = plan_of(2000.0);
   const std::vector<Wave> waves = {
       {11.3, -24.7, {1.0, 0.5}}, {19.9, -24.1, {-0.3, 0.2}}, {-51.2, 33.3, {0.02, -0.05}}, {0.0, 5.1, {0.4, 0.0}}};
   const auto spectra = test::narrow(field_of(waves, plan, plan.standoff_m));
@@ -110,7 +112,7 @@ struct Gate {
 // The two patterns of plane waves that sonah alone images with 3 to 7 %. docs/sonah.md has the figures.
 TEST(WaveSearch, PatternsAreImaged) {
   for (const double frequency_hz : {500.0, 2000.0}) {
-    const PnahPlan plan = plan_of(frequency_hz);
+    const ImagePlan plan = plan_of(frequency_hz);
     Bench bench(plan);
     const auto truth = field_of(pattern(), plan, 0.0);
     std::mt19937 generator(3U);
@@ -131,7 +133,7 @@ TEST(WaveSearch, PatternsAreImaged) {
 
 // A wave beside a monopole that is as strong. A period over the array is 9.8 rad/m.
 TEST(WaveSearch, AWaveBesideAMonopole) {
-  const PnahPlan plan = plan_of(2000.0);
+  const ImagePlan plan = plan_of(2000.0);
   const std::vector<Wave> waves = {{-22.0, 13.0, {8.0, 6.0}}};
   const test::Monopole source{.x_m = 0.08, .y_m = -0.05, .z_m = -0.03};
   const auto at = [&](double z_m) {
@@ -165,7 +167,7 @@ TEST(WaveSearch, NothingIsFoundInMonopolesAndNoise) {
   int searches = 0;
   int found = 0;
   for (const double frequency_hz : {500.0, 2000.0, 4000.0}) {
-    const PnahPlan plan = plan_of(frequency_hz);
+    const ImagePlan plan = plan_of(frequency_hz);
     const auto models = std::make_shared<const std::vector<PriorModels>>(make_candidate_models(plan));
     auto search = std::make_unique<WaveSearch>(plan, models);
     for (int draw = 0; draw < draws; ++draw) {
@@ -197,7 +199,7 @@ TEST(WaveSearch, NothingIsFoundInMonopolesAndNoise) {
 
 // Replaced microphones are as good as any for the search, which sees them as the imager does.
 TEST(WaveSearch, MaskedMicrophonesDoNotHideWaves) {
-  PnahPlan plan = plan_of(500.0);
+  ImagePlan plan = plan_of(500.0);
   std::mt19937 generator(7U);
   for (int i = 0; i < 30; ++i) {
     plan.dead_channels.push_back(static_cast<int>(generator() % 1024U));
@@ -223,7 +225,7 @@ TEST(WaveSearch, MaskedMicrophonesDoNotHideWaves) {
 
 // A wave is taken when it is clear, kept while it is weaker than that, and left when it is gone.
 TEST(WaveSearch, WavesStayUnlessClearlyGone) {
-  const PnahPlan plan = plan_of(500.0);
+  const ImagePlan plan = plan_of(500.0);
   const Bench bench(plan);
   const auto field = [&](double amplitude_pa, unsigned seed) {
     std::mt19937 generator(seed);
@@ -252,11 +254,11 @@ TEST(WaveSearch, WavesStayUnlessClearlyGone) {
 }
 
 TEST(WaveSearch, SilenceAndSmallArraysHaveNone) {
-  const PnahPlan plan = plan_of(500.0);
+  const ImagePlan plan = plan_of(500.0);
   const auto silent = Bench(plan).search(std::vector<ComplexF>(1024));
   EXPECT_TRUE(findings_as<WaveFindings>(silent).waves[0].waves.empty());
   EXPECT_EQ(findings_as<WaveFindings>(silent).waves[0].table, std::vector<float>(SourceTable::kHeader));
-  const PnahPlan small = plan_of(500.0, 7, 32);
+  const ImagePlan small = plan_of(500.0, 7, 32);
   EXPECT_EQ(waves_in(Bench(small).search(test::narrow(field_of(pattern(), small, 0.03)))), 0U);
 }
 
@@ -274,7 +276,7 @@ class WavesInEveryShape : public testing::TestWithParam<Case> {};
 // Tolerances as in sonah_test.cpp.
 TEST_P(WavesInEveryShape, KernelsAgreeWithReference) {
   const Case& c = GetParam();
-  PnahPlan plan = plan_of(1500.0, c.rows, c.columns);
+  ImagePlan plan = plan_of(1500.0, c.rows, c.columns);
   plan.geometry.pitch_y_m = 0.025;
   plan.frequencies_hz = {1500.0, 700.0};
   plan.cutoff_rad_per_m = {70.0, 70.0};
@@ -316,7 +318,7 @@ TEST_P(WavesInEveryShape, KernelsAgreeWithReference) {
   for (std::size_t frame = 0; frame < 2; ++frame) {
     const auto one = test::widen({narrow.begin() + static_cast<std::ptrdiff_t>(frame * values),
                                   narrow.begin() + static_cast<std::ptrdiff_t>((frame + 1) * values)});
-    const reference::PnahImages images = sonah.image(one, plan, {.hop = frame});
+    const reference::Images images = sonah.image(one, plan, {.hop = frame});
     expected.insert(expected.end(), images.images.begin(), images.images.end());
     reports.insert(reports.end(), images.reports.begin(), images.reports.end());
   }
@@ -340,7 +342,7 @@ INSTANTIATE_TEST_SUITE_P(WaveSearch, WavesInEveryShape,
 
 // Findings may come and go between frames; without waves the images are what they were.
 TEST(WaveSearch, FindingsComeAndGo) {
-  const PnahPlan plan = plan_of(500.0, 16, 16);
+  const ImagePlan plan = plan_of(500.0, 16, 16);
   const auto spectra = test::narrow(field_of(pattern(), plan, plan.standoff_m));
   const ocl::Device& on = test::device();
   const std::unique_ptr<Imager> sonah = make_imager(on, plan);
@@ -361,7 +363,7 @@ TEST(WaveSearch, FindingsComeAndGo) {
   EXPECT_EQ(image(), before);
   sonah->adopt(found);
   EXPECT_EQ(image(), with);
-  PnahPlan off = plan;
+  ImagePlan off = plan;
   off.holography.search_every_frames = 0;
   EXPECT_FALSE(make_imager(on, off)->make_search());
   EXPECT_EQ(test::run_on_device(off, spectra, kSonahPaths[0]).images, before);
@@ -371,7 +373,7 @@ TEST(WaveSearch, FindingsComeAndGo) {
 // the whole array. Two waves, one of them across the hole of the mask before, about as strong as one another, so that
 // it is for that power to say which one is found first.
 TEST(WaveSearch, FindingsDoNotDependOnTheMaskBefore) {
-  const PnahPlan plan = plan_of(2000.0, 16, 16);
+  const ImagePlan plan = plan_of(2000.0, 16, 16);
   std::vector<int> hole;
   for (int channel = 0; channel < plan.geometry.channels() / 2; ++channel) {
     if (channel % 16 < 10) {
@@ -396,7 +398,7 @@ TEST(WaveSearch, FindingsDoNotDependOnTheMaskBefore) {
 
 // Whenever it comes, and whatever it left half done: what is searched for afterwards is found as if nothing had been.
 TEST(WaveSearch, AStopEndsItAndLeavesNothingBehind) {
-  const PnahPlan plan = plan_of(2000.0, 16, 16);
+  const ImagePlan plan = plan_of(2000.0, 16, 16);
   const auto models = std::make_shared<const std::vector<PriorModels>>(make_candidate_models(plan));
   const std::vector<Wave> waves = {{11.3, -24.7, {1.0, 0.0}}, {-70.0, 55.0, {0.8, 0.0}}};
   const auto spectra = test::narrow(field_of(waves, plan, plan.standoff_m));

@@ -87,12 +87,47 @@ def problems(root, graph):
     return found
 
 
+# Folders whose interface and table of kinds both lie at the top, so that top and subfolders include each other.
+INTERFACE_AT_TOP = {"cli", "config", "daemon", "files", "frontend", "simulate", "stream"}
+
+
+def circles_inside(folder, counts_top=True):
+    """Subfolders of a folder of src/, and "." for its own files, that include each other's headers, directly or through others."""
+    arrows = {}
+    for path in folder.rglob("*"):
+        if path.suffix not in HEADERS + (".cpp", ".c"):
+            continue
+        for name in INCLUDE.findall(path.read_text(encoding="utf-8")):
+            included = folder.parent / name
+            if not included.is_file() or not included.is_relative_to(folder):
+                continue
+            one, other = (relative.parts[0] if len(relative.parts) > 1 else "."
+                          for relative in (path.relative_to(folder), included.relative_to(folder)))
+            if one != other and (counts_top or "." not in (one, other)):
+                arrows.setdefault(one, set()).add(other)
+
+    def reached_from(start):
+        found, waiting = set(), [start]
+        while waiting:
+            for other in arrows.get(waiting.pop(), set()) - found:
+                found.add(other)
+                waiting.append(other)
+        return found
+
+    return sorted(one for one in arrows if one in reached_from(one))
+
+
 class ThisTree(unittest.TestCase):
     def test_folders_depend_one_way(self):
         graph = read_graph(GRAPH)
         folders = {path.name for path in (SOURCE / "src").iterdir() if path.is_dir()} - {"cli"}  # whose target is `nearfield`
         self.assertEqual({f"nearfield_{folder}" for folder in folders} - graph.keys(), set(), "every folder has its target")
         self.assertEqual(problems(SOURCE, graph), [])
+
+    def test_no_circles_inside_a_folder(self):
+        for folder in (SOURCE / "src").iterdir():
+            if folder.is_dir():
+                self.assertEqual(circles_inside(folder, folder.name not in INTERFACE_AT_TOP), [], folder.name)
 
 
 class TheCheck(unittest.TestCase):
@@ -124,6 +159,13 @@ class TheCheck(unittest.TestCase):
     def test_a_header_that_looks_up(self):
         self.write("low/deep/also.hpp", '  # include "high/high.hpp"\n')
         self.assertEqual(len(problems(self.root, self.graph)), 1)
+
+    def test_a_circle_inside_a_folder(self):
+        self.write("low/one/one.hpp", '#include "low/two/two.hpp"\n')
+        self.write("low/two/two.hpp", "")
+        self.assertEqual(circles_inside(self.root / "src/low"), [])
+        self.write("low/two/deep/two.cpp", '#include "low/one/one.hpp"\n')
+        self.assertEqual(circles_inside(self.root / "src/low"), ["one", "two"])
 
     def test_a_program_sees_only_what_it_links(self):
         main = self.root / "tests/main.cpp"

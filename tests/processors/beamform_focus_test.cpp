@@ -5,6 +5,7 @@
 #include <limits>
 #include <random>
 
+#include "imaging/priors/make_mask.hpp"
 #include "nearfield/error.hpp"
 #include "processors/beamform/largest_plane.hpp"
 #include "processors/beamform/published_reference.hpp"

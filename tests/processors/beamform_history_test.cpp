@@ -6,6 +6,7 @@
 #include <numeric>
 #include <random>
 
+#include "imaging/priors/make_mask.hpp"
 #include "nearfield/error.hpp"
 #include "processors/beamform_support.hpp"
 

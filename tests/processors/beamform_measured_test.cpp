@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "files/templates_file.hpp"
+#include "imaging/priors/make_mask.hpp"
 #include "nearfield/error.hpp"
 #include "processors/beamform_support.hpp"
 #include "processors/far_field/subset.hpp"

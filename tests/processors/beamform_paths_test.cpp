@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "imaging/plain_work_groups.hpp"
+#include "imaging/priors/make_mask.hpp"
 #include "nearfield/error.hpp"
 #include "processors/beamform/das_path.hpp"
 #include "processors/beamform/lattice.hpp"

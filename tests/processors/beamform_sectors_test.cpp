@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include "imaging/priors/make_mask.hpp"
 #include "nearfield/error.hpp"
 #include "processors/beamform_support.hpp"
 

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <random>
 
+#include "imaging/priors/make_mask.hpp"
 #include "processors/beamform_support.hpp"
 
 /// The device against the reference, averages, removal of the diagonal, and microphones that are not used.

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "imaging/priors/make_mask.hpp"
 #include "processors/beamform_support.hpp"
 #include "processors/far_field/shading.hpp"
 #include "processors/srp_phat_support.hpp"

@@ -12,6 +12,7 @@
 #include "config/config.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "frontend/common/clipping.hpp"
+#include "imaging/priors/make_mask.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
 #include "processors/far_field/array.hpp"

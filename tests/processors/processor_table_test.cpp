@@ -11,6 +11,7 @@
 #include "config/config.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "core/product_values.hpp"
+#include "imaging/priors/make_mask.hpp"
 #include "nearfield/error.hpp"
 #include "processors/processor.hpp"
 #include "support/fields.hpp"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "config/schema/processor_kinds.hpp"
+#include "imaging/priors/make_mask.hpp"
 #include "processors/processor.hpp"
 
 namespace nearfield {

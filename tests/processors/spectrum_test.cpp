@@ -8,6 +8,7 @@
 
 #include "config/config.hpp"
 #include "config/schema/processor_kinds.hpp"
+#include "imaging/priors/make_mask.hpp"
 #include "nearfield/error.hpp"
 #include "processors/processor.hpp"
 #include "processors/spectrum/settings.hpp"

@@ -3,6 +3,7 @@
 #include <limits>
 #include <string>
 
+#include "imaging/priors/make_mask.hpp"
 #include "processors/srp_phat_support.hpp"
 
 /// However the kernels cut their work, the products are those of the reference: cuts for GPUs on any device.

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "imaging/priors/make_mask.hpp"
 #include "nearfield/error.hpp"
 #include "processors/srp_phat_support.hpp"
 

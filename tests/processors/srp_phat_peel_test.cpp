@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "imaging/priors/make_mask.hpp"
 #include "processors/srp_phat_support.hpp"
 
 /// Sources that are looked for in what remains of a window without those that were found before.

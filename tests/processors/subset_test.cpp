@@ -6,6 +6,7 @@
 #include <numbers>
 #include <set>
 
+#include "imaging/priors/make_mask.hpp"
 #include "nearfield/error.hpp"
 #include "processors/beamform_support.hpp"
 #include "processors/srp_phat_support.hpp"

@@ -7,6 +7,7 @@
 
 #include "core/system/clocks.hpp"
 #include "core/system/host.hpp"
+#include "imaging/priors/missing_information.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::daemon {

@@ -19,7 +19,7 @@ namespace {
 constexpr double kCopies = 3.0;
 
 /// Setting that takes most memory if the model of a single frequency does not fit.
-std::string setting_of_size(const PnahPlan& plan) {
+std::string setting_of_size(const ImagePlan& plan) {
   if (plan.surface) {
     return plan.section + "surface";
   }
@@ -31,7 +31,7 @@ std::string setting_of_size(const PnahPlan& plan) {
 
 }  // namespace
 
-OperatorMemory operator_memory(const PnahPlan& plan, std::size_t sources) {
+OperatorMemory operator_memory(const ImagePlan& plan, std::size_t sources) {
   const auto microphones = static_cast<double>(plan.geometry.channels());
   const auto places = static_cast<double>(image_places(plan).places_m.size());
   const auto of_prior = static_cast<double>(sources);
@@ -51,7 +51,7 @@ OperatorMemory operator_memory(const PnahPlan& plan, std::size_t sources) {
                                               kSquares * microphones * microphones)};
 }
 
-void require_memory(const PnahPlan& plan, const OperatorMemory& need, const OperatorRoom& room) {
+void require_memory(const ImagePlan& plan, const OperatorMemory& need, const OperatorRoom& room) {
   const auto frequencies = static_cast<double>(plan.frequencies_hz.size());
   const auto refuse = [&](bool of_one, double need_bytes, double room_bytes, const char* where) {
     constexpr double kMegabyte = 1e6;

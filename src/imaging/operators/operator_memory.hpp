@@ -1,7 +1,7 @@
 #pragma once
 #include <cstddef>
 
-#include "imaging/pnah/pnah_plan.hpp"
+#include "imaging/shared/image_plan.hpp"
 
 namespace nearfield {
 
@@ -11,7 +11,7 @@ struct OperatorMemory {
   double search_bytes = 0.0;  ///< for the search for point sources, on the host: a basis per frequency
   double model_bytes = 0.0;   ///< while the model of one frequency is made, in double precision
 };
-OperatorMemory operator_memory(const PnahPlan& plan, std::size_t sources);
+OperatorMemory operator_memory(const ImagePlan& plan, std::size_t sources);
 
 /// Available memory.
 struct OperatorRoom {
@@ -21,7 +21,7 @@ struct OperatorRoom {
 
 /// Throws ConfigError, with the setting that has to change, if the tables do not fit into the device's memory, or the
 /// tables and one model not into the host's.
-void require_memory(const PnahPlan& plan, const OperatorMemory& need, const OperatorRoom& room);
+void require_memory(const ImagePlan& plan, const OperatorMemory& need, const OperatorRoom& room);
 
 /// Number of models made at the same time: one per processor, as far as `free_bytes` suffices beside the tables. At
 /// least 1.

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "imaging/operators/prior.hpp"
-#include "imaging/pnah/pnah_plan.hpp"
+#include "imaging/shared/image_plan.hpp"
 
 namespace nearfield {
 

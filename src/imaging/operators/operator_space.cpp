@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "imaging/noise_steps.hpp"
+#include "imaging/shared/noise_steps.hpp"
 
 namespace nearfield {
 namespace {
@@ -20,10 +20,6 @@ using Eigen::Vector3d;
 constexpr double kStepOfPitch = 2.0 / 3.0;
 /// The filter's power is computed at every second position.
 constexpr std::size_t kCoarseOfGrid = 2;
-constexpr std::size_t kFewestMicrophones = 48;
-/// Each step of a fit multiplies with the whole basis: by a count of operations, a search of 1024 microphones that
-/// tries eight sources would take half a minute per frequency.
-constexpr std::size_t kMostMicrophones = 512;
 
 double grid_step_m(double pitch_m, double standoff_m) {
   return std::max(kStepOfPitch * pitch_m, kStepOfStandoff * standoff_m);
@@ -63,26 +59,9 @@ Eigen::MatrixXcd basis_of(const OperatorTables& tables, const std::vector<int>& 
   return basis;
 }
 
-bool may_search_points(const PnahPlan& plan) { return plan.holography.search_every_frames > 0 && !plan.sources; }
-
-bool fits_search(std::size_t used) { return used >= kFewestMicrophones && used <= kMostMicrophones; }
-
 }  // namespace
 
-bool searches_points(const PnahPlan& plan) {
-  return may_search_points(plan) && fits_search(used_microphones(plan).size());
-}
-
-std::string reason_for_no_points(const PnahPlan& plan) {
-  const std::size_t used = used_microphones(plan).size();
-  if (!may_search_points(plan) || fits_search(used)) {
-    return {};
-  }
-  return fmt::format("no point sources are looked for: {} microphones are used, and a search takes {} to {}", used,
-                     kFewestMicrophones, kMostMicrophones);
-}
-
-OperatorSpace::OperatorSpace(const PnahPlan& plan, std::size_t frequency, const OperatorTables& tables)
+OperatorSpace::OperatorSpace(const ImagePlan& plan, std::size_t frequency, const OperatorTables& tables)
     : plan_(plan),
       frequency_(frequency),
       k_(plan.wavenumber(frequency)),

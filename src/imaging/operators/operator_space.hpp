@@ -15,19 +15,12 @@
 
 namespace nearfield {
 
-/// True if point sources are searched beside the prior of this plan: the prior is a sheet of sources that the plan
-/// itself lays, with 48 to 512 used microphones.
-bool searches_points(const PnahPlan& plan);
-/// Reason why a plan of operators that asks for a search has none: the number of its microphones. Empty if it has one,
-/// or does not ask.
-std::string reason_for_no_points(const PnahPlan& plan);
-
 /// Point sources and discs beside the prior of operators, each with its image in the wall, if there is one. Its modes
 /// are those of the tables, completed without power to a basis of the used microphones.
 class OperatorSpace : public SourceSpace {
  public:
   /// `tables` must outlive it; the factors of the first plane are used.
-  OperatorSpace(const PnahPlan& plan, std::size_t frequency, const OperatorTables& tables);
+  OperatorSpace(const ImagePlan& plan, std::size_t frequency, const OperatorTables& tables);
   [[nodiscard]] const Eigen::ArrayXd& powers() const override { return powers_; }
   [[nodiscard]] std::size_t most_sources() const override;
   void use(const MicrophoneMask* mask) override;
@@ -60,7 +53,7 @@ class OperatorSpace : public SourceSpace {
   [[nodiscard]] std::complex<double> at_microphone(const PointSource& point, std::size_t channel,
                                                    std::optional<int> coordinate) const;
 
-  PnahPlan plan_;
+  ImagePlan plan_;
   std::size_t frequency_;
   double k_;
   const OperatorTables* tables_;

@@ -17,9 +17,9 @@
 
 #include "cl/program_cache.hpp"
 #include "core/system/host.hpp"
-#include "imaging/each_frequency.hpp"
-#include "imaging/noise_steps.hpp"
 #include "imaging/operators/operator_memory.hpp"
+#include "imaging/shared/each_frequency.hpp"
+#include "imaging/shared/noise_steps.hpp"
 
 namespace nearfield {
 namespace {
@@ -108,7 +108,7 @@ std::vector<unsigned char> bytes_of(const OperatorTables& tables) {
 }
 
 /// Returns nullopt if the sizes of the bytes do not match the plan.
-std::optional<OperatorTables> tables_of(std::span<const unsigned char> bytes, const PnahPlan& plan,
+std::optional<OperatorTables> tables_of(std::span<const unsigned char> bytes, const ImagePlan& plan,
                                         const ImagePlaces& images) {
   OperatorTables tables;
   tables.microphones = static_cast<std::size_t>(plan.geometry.channels());
@@ -148,7 +148,7 @@ std::array<double, kErrorTerms> error_terms(const Eigen::ArrayXd& powers, const 
 
 }  // namespace
 
-OperatorTables make_operator_tables(const PnahPlan& plan, const OperatorModel& model) {
+OperatorTables make_operator_tables(const ImagePlan& plan, const OperatorModel& model) {
   const std::vector<int> used = used_microphones(plan);
   const Eigen::MatrixXcd& modes = model.at_microphones.modes;
   const Eigen::VectorXd& powers = model.at_microphones.powers;
@@ -205,7 +205,7 @@ OperatorCache OperatorCache::of_user() {
   return OperatorCache(folder.empty() ? folder : folder / "operators");
 }
 
-ocl::CacheKey OperatorCache::key_of(const PnahPlan& plan, const std::vector<Eigen::Vector3d>& sources,
+ocl::CacheKey OperatorCache::key_of(const ImagePlan& plan, const std::vector<Eigen::Vector3d>& sources,
                                     std::size_t frequency) {
   const ImagePlaces images = image_places(plan);
   const OperatorSettings& operators = plan.holography.operators;
@@ -230,7 +230,7 @@ ocl::CacheKey OperatorCache::key_of(const PnahPlan& plan, const std::vector<Eige
   return ocl::cache_key({kModelVersion, name_of(plan.holography.quantity), writer.text()});
 }
 
-OperatorTables OperatorCache::tables(const PnahPlan& plan, const std::vector<Eigen::Vector3d>& sources,
+OperatorTables OperatorCache::tables(const ImagePlan& plan, const std::vector<Eigen::Vector3d>& sources,
                                      std::size_t frequency, bool& was_stored) const {
   const ocl::CacheKey key = key_of(plan, sources, frequency);
   const std::optional<std::vector<unsigned char>> stored = files_.load(key);
@@ -251,7 +251,7 @@ OperatorTables OperatorCache::tables(const PnahPlan& plan, const std::vector<Eig
   return tables;
 }
 
-std::vector<OperatorTables> make_operator_tables(const PnahPlan& plan, const OperatorCache& cache) {
+std::vector<OperatorTables> make_operator_tables(const ImagePlan& plan, const OperatorCache& cache) {
   const auto begun = std::chrono::steady_clock::now();
   const std::vector<Eigen::Vector3d> sources = prior_sources(plan);
   std::vector<OperatorTables> tables(plan.frequencies_hz.size());

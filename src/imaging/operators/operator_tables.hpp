@@ -8,7 +8,7 @@
 
 #include "cl/cache_files.hpp"
 #include "imaging/operators/operator_model.hpp"
-#include "imaging/pnah/pnah_plan.hpp"
+#include "imaging/shared/image_plan.hpp"
 
 namespace nearfield {
 
@@ -32,7 +32,7 @@ struct OperatorTables {
   friend bool operator==(const OperatorTables&, const OperatorTables&) = default;
 };
 
-OperatorTables make_operator_tables(const PnahPlan& plan, const OperatorModel& model);
+OperatorTables make_operator_tables(const ImagePlan& plan, const OperatorModel& model);
 
 /// Tables on disk, one file per frequency, so that a start computes only what no earlier start has computed.
 class OperatorCache {
@@ -46,10 +46,10 @@ class OperatorCache {
   /// This user's cache, in the folder `operators` of ocl::cache_folder().
   static OperatorCache of_user();
   /// Reads the stored tables, else computes and stores them. `was_stored` says which.
-  [[nodiscard]] OperatorTables tables(const PnahPlan& plan, const std::vector<Eigen::Vector3d>& sources,
+  [[nodiscard]] OperatorTables tables(const ImagePlan& plan, const std::vector<Eigen::Vector3d>& sources,
                                       std::size_t frequency, bool& was_stored) const;
   /// Key of microphones, imaged places, sources, wall, quantity, medium, tolerance and frequency.
-  [[nodiscard]] static ocl::CacheKey key_of(const PnahPlan& plan, const std::vector<Eigen::Vector3d>& sources,
+  [[nodiscard]] static ocl::CacheKey key_of(const ImagePlan& plan, const std::vector<Eigen::Vector3d>& sources,
                                             std::size_t frequency);
 
  private:
@@ -64,6 +64,6 @@ class OperatorCache {
 
 /// Makes the tables of every frequency, on as many processors as memory allows (models_together). Logs how many were on
 /// disk and how long the others took.
-std::vector<OperatorTables> make_operator_tables(const PnahPlan& plan, const OperatorCache& cache);
+std::vector<OperatorTables> make_operator_tables(const ImagePlan& plan, const OperatorCache& cache);
 
 }  // namespace nearfield

@@ -7,14 +7,14 @@
 #include <utility>
 
 #include "core/system/host.hpp"
-#include "imaging/deferred_search.hpp"
-#include "imaging/image_surface.hpp"
-#include "imaging/imager_reference.hpp"
-#include "imaging/noise_steps.hpp"
 #include "imaging/operators/operator_memory.hpp"
 #include "imaging/operators/operator_space.hpp"
+#include "imaging/operators/operators_reference.hpp"
 #include "imaging/operators/point_search.hpp"
-#include "imaging/pnah/stages.hpp"
+#include "imaging/shared/deferred_search.hpp"
+#include "imaging/shared/image_surface.hpp"
+#include "imaging/shared/imager_reference.hpp"
+#include "imaging/shared/noise_steps.hpp"
 
 namespace nearfield {
 namespace {
@@ -67,7 +67,7 @@ void append_padded(std::vector<float>& to, const std::vector<float>& values, std
 
 }  // namespace
 
-std::string obstacle_to_operators(const ocl::DeviceInfo& device, const PnahPlan& plan) {
+std::string obstacle_to_operators(const ocl::DeviceInfo& device, const ImagePlan& plan) {
   if (plan.holography.quantity == Quantity::kActiveIntensity) {
     return "active_intensity";
   }
@@ -83,7 +83,7 @@ std::string obstacle_to_operators(const ocl::DeviceInfo& device, const PnahPlan&
   return "";
 }
 
-Operators::Operators(const ocl::Device& device, const PnahPlan& plan)
+Operators::Operators(const ocl::Device& device, const ImagePlan& plan)
     : Operators(device, plan, [&] {
         require_memory(plan, operator_memory(plan, prior_sources(plan).size()),
                        {.device_bytes = static_cast<double>(device.info().global_memory_bytes),
@@ -91,7 +91,7 @@ Operators::Operators(const ocl::Device& device, const PnahPlan& plan)
         return make_operator_tables(plan, OperatorCache::of_user());
       }()) {}
 
-Operators::Operators(const ocl::Device& device, const PnahPlan& plan, std::vector<OperatorTables> tables)
+Operators::Operators(const ocl::Device& device, const ImagePlan& plan, std::vector<OperatorTables> tables)
     : Imager(device, plan),
       plan_(plan),
       frequencies_(plan.frequencies_hz.size()),
@@ -296,7 +296,7 @@ void Operators::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status
 ImagerEntry operators_imager() {
   return {.kind = ImagerKind::kOperators,
           .obstacle = obstacle_to_operators,
-          .make = [](const ocl::Device& device, const PnahPlan& plan) -> std::unique_ptr<Imager> {
+          .make = [](const ocl::Device& device, const ImagePlan& plan) -> std::unique_ptr<Imager> {
             return std::make_unique<Operators>(device, plan);
           },
           .make_reference = reference::make_operators};

@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "cl/arena.hpp"
-#include "imaging/imager.hpp"
-#include "imaging/incomplete_frames.hpp"
 #include "imaging/operators/operator_tables.hpp"
-#include "imaging/pnah/staged_pnah.hpp"
+#include "imaging/priors/microphones.hpp"
+#include "imaging/shared/imager.hpp"
+#include "imaging/shared/incomplete_frames.hpp"
 #include "imaging/sources/source_table.hpp"
 
 namespace nearfield {
 
 /// Reason why this imager cannot run this plan on this device, as a sentence; empty if it can.
-std::string obstacle_to_operators(const ocl::DeviceInfo& device, const PnahPlan& plan);
+std::string obstacle_to_operators(const ocl::DeviceInfo& device, const ImagePlan& plan);
 
 /// The entry of operators in the table of imagers.
 ImagerEntry operators_imager();
@@ -25,9 +25,9 @@ ImagerEntry operators_imager();
 class Operators : public Imager {
  public:
   /// Makes the model of every frequency, on all processors, or reads it from this user's cache.
-  Operators(const ocl::Device& device, const PnahPlan& plan);
+  Operators(const ocl::Device& device, const ImagePlan& plan);
   /// Uses these models, [frequency].
-  Operators(const ocl::Device& device, const PnahPlan& plan, std::vector<OperatorTables> tables);
+  Operators(const ocl::Device& device, const ImagePlan& plan, std::vector<OperatorTables> tables);
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
   void use(const MicrophoneMask& mask) override;
   void forget() override { device_.enqueue_fill(memories_, std::int32_t{0}, "imaging/operators"); }
@@ -40,7 +40,7 @@ class Operators : public Imager {
   void build();
   void set_results() final;
 
-  PnahPlan plan_;
+  ImagePlan plan_;
   std::string description_;
   std::size_t frequencies_;
   std::size_t planes_;

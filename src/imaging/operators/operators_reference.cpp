@@ -7,11 +7,11 @@
 #include <numbers>
 #include <utility>
 
-#include "imaging/deferred_search.hpp"
-#include "imaging/imager_reference.hpp"
 #include "imaging/operators/operator_space.hpp"
 #include "imaging/operators/point_search.hpp"
 #include "imaging/operators/prior.hpp"
+#include "imaging/shared/deferred_search.hpp"
+#include "imaging/shared/imager_reference.hpp"
 
 namespace nearfield::reference {
 namespace {
@@ -35,7 +35,7 @@ Complex source_pressure(const Vector3d& at_m, const Vector3d& source_m, double k
 /// The plan's quantity of a source: velocity along a normal is -(1 / (j omega rho)) N grad p, displacement is that over
 /// j omega. grad e^{-jkr}/r = -(jk + 1/r) e^{-jkr}/r times the direction away from the source.
 Complex source_quantity(const Vector3d& at_m, const Vector3d& normal, const Vector3d& source_m, double k,
-                        const PnahPlan& plan) {
+                        const ImagePlan& plan) {
   const Complex pressure = source_pressure(at_m, source_m, k);
   const double omega = k * plan.medium.sound_speed_m_s;
   const Vector3d away_m = at_m - source_m;
@@ -132,7 +132,7 @@ int most_probable(const std::vector<double>& costs) {
 
 }  // namespace
 
-Operators::Operators(const PnahPlan& plan) : plan_(plan), masked_plan_(plan), used_(used_microphones(plan)) {
+Operators::Operators(const ImagePlan& plan) : plan_(plan), masked_plan_(plan), used_(used_microphones(plan)) {
   for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
     frequencies_.push_back(make_frequency(f));
   }
@@ -202,7 +202,7 @@ void Operators::use(const WaveFindings& findings) {
 }
 
 Eigen::VectorXcd Operators::at_microphones(std::size_t frequency, const PointSource& point) const {
-  PnahPlan pressure = plan_;
+  ImagePlan pressure = plan_;
   pressure.holography.quantity = Quantity::kPressure;
   const double k = plan_.wavenumber(frequency);
   const WallSettings& wall = plan_.holography.operators.wall;
@@ -217,7 +217,7 @@ Eigen::VectorXcd Operators::at_microphones(std::size_t frequency, const PointSou
     }
   }
   if (masked_plan_.dead_channels != plan_.dead_channels) {
-    PnahPlan unit_gains = masked_plan_;
+    ImagePlan unit_gains = masked_plan_;
     unit_gains.gains.clear();
     std::vector<Complex> spectra(frequencies_.size() * field.size());
     std::copy(field.begin(), field.end(), spectra.begin() + static_cast<std::ptrdiff_t>(frequency * field.size()));
@@ -298,11 +298,11 @@ int Operators::noise_of_frame(Frequency& frequency, const std::vector<double>& c
   return step;
 }
 
-PnahImages Operators::image(std::span<const Complex> spectra, const PnahPlan& masked, const FrameHop& hop) {
+Images Operators::image(std::span<const Complex> spectra, const ImagePlan& masked, const FrameHop& hop) {
   const ConditionedSpectra conditioned = condition_microphones(spectra, masked);
   masked_plan_ = masked;
   const std::size_t planes = plan_.holography.planes_m.size();
-  PnahImages frame;
+  Images frame;
   frame.flags = conditioned.flags;
   frame.non_finite_channels = conditioned.non_finite_channels;
   const ImagePlaces places = image_places(plan_);
@@ -374,8 +374,8 @@ namespace {
 
 class OperatorsProcessor : public Imager {
  public:
-  explicit OperatorsProcessor(const PnahPlan& plan) : plan_(plan), masked_plan_(plan), operators_(plan) {}
-  PnahImages image(std::span<const Complex> spectra) override {
+  explicit OperatorsProcessor(const ImagePlan& plan) : plan_(plan), masked_plan_(plan), operators_(plan) {}
+  Images image(std::span<const Complex> spectra) override {
     return operators_.image(spectra, masked_plan_, take_hop());
   }
   void use(const MicrophoneMask& mask) override {
@@ -396,13 +396,13 @@ class OperatorsProcessor : public Imager {
   }
 
  private:
-  PnahPlan plan_;
-  PnahPlan masked_plan_;  ///< plan_ with the mask in effect
+  ImagePlan plan_;
+  ImagePlan masked_plan_;  ///< plan_ with the mask in effect
   Operators operators_;
 };
 
 }  // namespace
 
-std::unique_ptr<Imager> make_operators(const PnahPlan& plan) { return std::make_unique<OperatorsProcessor>(plan); }
+std::unique_ptr<Imager> make_operators(const ImagePlan& plan) { return std::make_unique<OperatorsProcessor>(plan); }
 
 }  // namespace nearfield::reference

@@ -6,8 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "imaging/pnah/pnah_reference.hpp"
-#include "imaging/search.hpp"
+#include "imaging/shared/imager_reference.hpp"
+#include "imaging/shared/reference_images.hpp"
+#include "imaging/shared/search.hpp"
 #include "imaging/sources/source_reference.hpp"
 
 /// Images by dense operators in plain double precision, from the formulas of docs/operators.md: whole covariance
@@ -16,12 +17,12 @@ namespace nearfield::reference {
 
 class Operators {
  public:
-  explicit Operators(const PnahPlan& plan);
+  explicit Operators(const ImagePlan& plan);
   /// Images one frame of spectra [frequency][row][column], Pa; masks the dead channels of `masked` instead of the
   /// plan's. Keeps the noise that was most probable in the memory's first half if it is still about as probable.
-  PnahImages image(std::span<const Complex> spectra, const PnahPlan& masked, const FrameHop& hop);
+  Images image(std::span<const Complex> spectra, const ImagePlan& masked, const FrameHop& hop);
   /// Images the first frame of a stream.
-  PnahImages image(std::span<const Complex> spectra) { return image(spectra, plan_, FrameHop()); }
+  Images image(std::span<const Complex> spectra) { return image(spectra, plan_, FrameHop()); }
   /// Forgets the noise of all frames.
   void forget();
   /// Sets the point sources to fit from the next frame on; only their positions, amplitudes and noise are used.
@@ -51,10 +52,12 @@ class Operators {
   [[nodiscard]] Eigen::VectorXcd on_plane(std::size_t frequency, const PointSource& point, std::size_t plane) const;
   [[nodiscard]] SourceShare share_of_sources(std::size_t frequency, const Eigen::VectorXcd& field) const;
   static int noise_of_frame(Frequency& frequency, const std::vector<double>& costs, const FrameHop& hop);
-  PnahPlan plan_;
-  PnahPlan masked_plan_;  ///< with the mask of the last frame
+  ImagePlan plan_;
+  ImagePlan masked_plan_;  ///< with the mask of the last frame
   std::vector<int> used_;
   std::vector<Frequency> frequencies_;
 };
+
+std::unique_ptr<Imager> make_operators(const ImagePlan& plan);
 
 }  // namespace nearfield::reference

@@ -13,7 +13,7 @@ namespace {
 class PointFinder : public FrequencyFinder {
  public:
   /// `tables` must outlive it.
-  PointFinder(const PnahPlan& plan, std::size_t frequency, const OperatorTables& tables)
+  PointFinder(const ImagePlan& plan, std::size_t frequency, const OperatorTables& tables)
       : PointFinder(std::make_unique<OperatorSpace>(plan, frequency, tables)) {}
 
   FoundWaves find(std::span<const std::complex<double>> field, std::uint64_t number,
@@ -40,7 +40,7 @@ class PointFinder : public FrequencyFinder {
   SourceFinder finder_;
 };
 
-std::vector<std::unique_ptr<FrequencyFinder>> finders_of(const PnahPlan& plan,
+std::vector<std::unique_ptr<FrequencyFinder>> finders_of(const ImagePlan& plan,
                                                          const std::vector<OperatorTables>& tables) {
   std::vector<std::unique_ptr<FrequencyFinder>> finders;
   for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
@@ -51,7 +51,7 @@ std::vector<std::unique_ptr<FrequencyFinder>> finders_of(const PnahPlan& plan,
 
 }  // namespace
 
-PointSearch::PointSearch(const PnahPlan& plan, const std::shared_ptr<const std::vector<OperatorTables>>& tables)
+PointSearch::PointSearch(const ImagePlan& plan, const std::shared_ptr<const std::vector<OperatorTables>>& tables)
     : SourceSearch(plan, finders_of(plan, *tables), tables) {}
 
 std::vector<OperatorTables> tables_of_search(std::vector<OperatorTables> tables) {

@@ -11,7 +11,7 @@ namespace nearfield {
 class PointSearch : public SourceSearch {
  public:
   /// Uses only the first plane's factors of the tables, [frequency].
-  PointSearch(const PnahPlan& plan, const std::shared_ptr<const std::vector<OperatorTables>>& tables);
+  PointSearch(const ImagePlan& plan, const std::shared_ptr<const std::vector<OperatorTables>>& tables);
 };
 
 /// The tables without the factors of further planes.

@@ -50,12 +50,12 @@ std::vector<double> line_of_sources(const Extent& extent, double spacing_m) {
   return line;
 }
 
-double lowest_imaged_m(const PnahPlan& plan) {
+double lowest_imaged_m(const ImagePlan& plan) {
   const std::vector<double>& planes_m = plan.holography.planes_m;
   return plan.surface ? plan.surface->lowest_m() : std::min(0.0, *std::min_element(planes_m.begin(), planes_m.end()));
 }
 
-std::vector<Vector3d> sheet_of_sources(const PnahPlan& plan) {
+std::vector<Vector3d> sheet_of_sources(const ImagePlan& plan) {
   const bool is_flat = !plan.surface || plan.surface->highest_m() - plan.surface->lowest_m() <= kFlat * plan.standoff_m;
   const SheetRule& rule = is_flat ? kBelowFlat : kBelowCurved;
   const double depth_m = plan.holography.operators.source_depth_m.value_or(rule.depth * plan.standoff_m);
@@ -103,7 +103,7 @@ Complex monopole(const Vector3d& away_m, double k) {
 /// Transfer from sources to the plan's quantity; the gradient along a normal gives the velocity.
 class QuantityAt {
  public:
-  QuantityAt(const PnahPlan& plan, double k) : k_(k), is_pressure_(plan.holography.quantity == Quantity::kPressure) {
+  QuantityAt(const ImagePlan& plan, double k) : k_(k), is_pressure_(plan.holography.quantity == Quantity::kPressure) {
     const Complex j_omega(0.0, k * plan.medium.sound_speed_m_s);
     over_gradient_ = -1.0 / (j_omega * plan.medium.density_kg_m3);
     if (plan.holography.quantity == Quantity::kDisplacement) {
@@ -131,7 +131,7 @@ Vector3d mirrored(const Vector3d& source, double wall_y_m) {
 
 /// -1 if the microphones are below the plane y = wall_y_m, 1 if they are above it. Throws ConfigError unless all
 /// microphones and imaged places are on one side of it.
-double side_of_wall(const PnahPlan& plan, double wall_y_m, const ImagePlaces& images) {
+double side_of_wall(const ImagePlan& plan, double wall_y_m, const ImagePlaces& images) {
   std::vector<Vector3d> places_m = microphone_places(plan);
   for (std::size_t i = 0; i < images.places_m.size(); ++i) {
     if (images.normals[i].squaredNorm() > 0.0) {
@@ -152,7 +152,7 @@ double side_of_wall(const PnahPlan& plan, double wall_y_m, const ImagePlaces& im
 }
 
 /// Removes sources of the sheet that are behind the wall. Throws ConfigError if sources from a file are there.
-std::vector<Vector3d> before_wall(const PnahPlan& plan, std::vector<Vector3d> sources, double wall_y_m, double side) {
+std::vector<Vector3d> before_wall(const ImagePlan& plan, std::vector<Vector3d> sources, double wall_y_m, double side) {
   const auto behind = std::stable_partition(
       sources.begin(), sources.end(), [&](const Vector3d& source) { return side * (source.y() - wall_y_m) >= 0.0; });
   if (behind != sources.end() && plan.sources) {
@@ -176,17 +176,7 @@ std::vector<Vector3d> microphone_places(const ArrayPlan& plan) {
   return places_m;
 }
 
-std::vector<int> used_microphones(const ArrayPlan& plan) {
-  std::vector<int> used;
-  for (int channel = 0; channel < plan.geometry.channels(); ++channel) {
-    if (std::find(plan.dead_channels.begin(), plan.dead_channels.end(), channel) == plan.dead_channels.end()) {
-      used.push_back(channel);
-    }
-  }
-  return used;
-}
-
-ImagePlaces image_places(const PnahPlan& plan) {
+ImagePlaces image_places(const ImagePlan& plan) {
   if (plan.surface) {
     return {.places_m = plan.surface->places_m, .normals = plan.surface->normals, .pixels = plan.surface->pixels()};
   }
@@ -204,14 +194,14 @@ ImagePlaces image_places(const PnahPlan& plan) {
   return images;
 }
 
-std::string source_setting(const PnahPlan& plan) {
+std::string source_setting(const ImagePlan& plan) {
   if (!plan.sources) {
     return plan.section + "operators.source_depth_m";
   }
   return plan.section + (plan.sources->templates.empty() ? "operators.sources" : "operators.templates");
 }
 
-std::vector<Vector3d> prior_sources(const PnahPlan& plan) {
+std::vector<Vector3d> prior_sources(const ImagePlan& plan) {
   std::vector<Vector3d> sources = plan.sources ? plan.sources->places_m : sheet_of_sources(plan);
   if (sources.empty() || sources.size() > kMostSources) {
     throw ConfigError(
@@ -228,7 +218,7 @@ std::vector<Vector3d> prior_sources(const PnahPlan& plan) {
   return sources;
 }
 
-PriorTransfer make_transfer(const PnahPlan& plan, const std::vector<Vector3d>& sources, std::size_t frequency) {
+PriorTransfer make_transfer(const ImagePlan& plan, const std::vector<Vector3d>& sources, std::size_t frequency) {
   const double k = plan.wavenumber(frequency);
   const std::vector<Vector3d> microphones = microphone_places(plan);
   const std::vector<int> used = used_microphones(plan);

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "imaging/image_surface.hpp"
-#include "imaging/pnah/pnah_plan.hpp"
+#include "imaging/shared/image_plan.hpp"
+#include "imaging/shared/image_surface.hpp"
 
 namespace nearfield {
 
@@ -25,8 +25,7 @@ inline constexpr double kNearestSource_m = 1e-3;
 
 /// Positions of the microphones on the axes of images, [channel].
 std::vector<Eigen::Vector3d> microphone_places(const ArrayPlan& plan);
-/// Channels that are not masked in the plan, ascending.
-std::vector<int> used_microphones(const ArrayPlan& plan);
+
 /// Imaged places: the plan's surface, or its planes one after the other, whose normals point to the array.
 struct ImagePlaces {
   std::vector<Eigen::Vector3d> places_m;  ///< [plane][pixel]
@@ -35,16 +34,16 @@ struct ImagePlaces {
 
   [[nodiscard]] std::size_t planes() const { return places_m.size() / pixels; }
 };
-ImagePlaces image_places(const PnahPlan& plan);
+ImagePlaces image_places(const ImagePlan& plan);
 
 /// The setting from which the plan's sources are.
-std::string source_setting(const PnahPlan& plan);
+std::string source_setting(const ImagePlan& plan);
 
 /// Sources of the plan, or a sheet below the lowest imaged place, wider than the microphones, with 0.7 of its depth
 /// from source to source; only those of the sheet before the wall, if there is one. Throws ConfigError if these are too
 /// many or too near to a microphone or to an imaged place, if given ones are behind the wall, and if the wall is not
 /// beside all microphones and imaged places.
-std::vector<Eigen::Vector3d> prior_sources(const PnahPlan& plan);
+std::vector<Eigen::Vector3d> prior_sources(const ImagePlan& plan);
 
 /// Transfer from sources of strength 1 to pressures at microphones and to the plan's quantity at imaged places.
 struct PriorTransfer {
@@ -52,6 +51,6 @@ struct PriorTransfer {
   std::vector<Eigen::MatrixXcd> to_images;  ///< [plane](pixel, source); 0 for pixels that are not imaged
 };
 /// Throws ConfigError if pressures at microphones are not finite, or all 0.
-PriorTransfer make_transfer(const PnahPlan& plan, const std::vector<Eigen::Vector3d>& sources, std::size_t frequency);
+PriorTransfer make_transfer(const ImagePlan& plan, const std::vector<Eigen::Vector3d>& sources, std::size_t frequency);
 
 }  // namespace nearfield

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "imaging/pnah/stages.hpp"
-#include "imaging/short_dft.hpp"
+#include "imaging/shared/short_dft.hpp"
 
 namespace nearfield {
 namespace {
@@ -54,7 +54,7 @@ SpectrumTables::Axis SpectrumTables::axis_of(int microphones, int line) {
   return {.length = length, .first = length / second, .second = second, .line = line};
 }
 
-SpectrumTables::SpectrumTables(const PnahPlan& plan, const SpectrumCut& cut)
+SpectrumTables::SpectrumTables(const ImagePlan& plan, const SpectrumCut& cut)
     : cut_(cut),
       x_(axis_of(plan.geometry.columns, plan.geometry.columns)),
       y_(axis_of(plan.geometry.rows,
@@ -113,7 +113,7 @@ std::vector<float> SpectrumTables::hann(const Axis& axis) {
   return {window.begin(), window.end()};
 }
 
-void SpectrumTables::reserve(ocl::Arena& arena, const PnahPlan& plan) const {
+void SpectrumTables::reserve(ocl::Arena& arena, const ImagePlan& plan) const {
   arena.reserve<float>("HANN_X", to_size(x_.line));
   arena.reserve<float>("HANN_Y", to_size(y_.line));
   arena.reserve<std::int32_t>("BIN_PLACES", bin_places_.size());
@@ -127,7 +127,7 @@ void SpectrumTables::reserve(ocl::Arena& arena, const PnahPlan& plan) const {
   arena.reserve<float>("FIGURES", 4 * plan.holograms());
 }
 
-void SpectrumTables::fill(const ocl::Device& device, const ocl::Arena& arena, const PnahPlan& plan) const {
+void SpectrumTables::fill(const ocl::Device& device, const ocl::Arena& arena, const ImagePlan& plan) const {
   std::vector<ComplexF> limits;
   for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
     limits.emplace_back(static_cast<float>(plan.wavenumber(f)), static_cast<float>(plan.cutoff_rad_per_m[f]));
@@ -149,7 +149,7 @@ void SpectrumTables::forget(const ocl::Device& device, const ocl::Arena& arena) 
   device.enqueue_fill(arena.part<std::int32_t>(device, "STATE"), std::int32_t{0}, kAutoCutoffStage);
 }
 
-ocl::Defines SpectrumTables::record_defines(const PnahPlan& plan) const {
+ocl::Defines SpectrumTables::record_defines(const ImagePlan& plan) const {
   return {{"MEASURES_CUTOFF", "1"},
           {"RINGS", std::to_string(ring_bins_.size())},
           {"RING_WIDTH", float_define(ring_width_)},
@@ -164,7 +164,7 @@ ocl::Defines SpectrumTables::record_defines(const PnahPlan& plan) const {
           {"CALIBRATION", float_define(plan.error_calibration())}};
 }
 
-ocl::Defines SpectrumTables::defines(const PnahPlan& plan) const {
+ocl::Defines SpectrumTables::defines(const ImagePlan& plan) const {
   ocl::Defines defines = record_defines(plan);
   defines["SPECTRUM_ROWS"] = std::to_string(y_.length);
   defines["SPECTRUM_COLUMNS"] = std::to_string(x_.length);

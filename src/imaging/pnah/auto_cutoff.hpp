@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cl/arena.hpp"
-#include "imaging/pnah/pnah_plan.hpp"
+#include "imaging/shared/image_plan.hpp"
 
 /// Tables and macros of kernels/imaging/aperture_spectrum.cl and spectrum_record.cl: the measured cut-off.
 namespace nearfield {
@@ -19,17 +19,17 @@ struct SpectrumCut {
 /// memory.
 class SpectrumTables {
  public:
-  SpectrumTables(const PnahPlan& plan, const SpectrumCut& cut);
+  SpectrumTables(const ImagePlan& plan, const SpectrumCut& cut);
   /// Reserves room in the arena for these tables and for the measured figures.
-  void reserve(ocl::Arena& arena, const PnahPlan& plan) const;
+  void reserve(ocl::Arena& arena, const ImagePlan& plan) const;
   /// Fills the tables and clears the state. Waits.
-  void fill(const ocl::Device& device, const ocl::Arena& arena, const PnahPlan& plan) const;
+  void fill(const ocl::Device& device, const ocl::Arena& arena, const ImagePlan& plan) const;
   /// Clears the memory of past frames; does not wait.
   static void forget(const ocl::Device& device, const ocl::Arena& arena);
   /// Macros of spectrum_record.cl.
-  [[nodiscard]] ocl::Defines record_defines(const PnahPlan& plan) const;
+  [[nodiscard]] ocl::Defines record_defines(const ImagePlan& plan) const;
   /// Macros of aperture_spectrum.cl, including record_defines().
-  [[nodiscard]] ocl::Defines defines(const PnahPlan& plan) const;
+  [[nodiscard]] ocl::Defines defines(const ImagePlan& plan) const;
   /// Additional local memory of the kernel.
   [[nodiscard]] std::size_t local_bytes() const;
 

@@ -30,7 +30,7 @@ double hann(int n, int size) { return std::pow(std::sin(std::numbers::pi * (n + 
 /// Calls `visit` for each bin with its power, kr and its position between the centre (0) and the largest wavenumber
 /// along an axis (1).
 template <class Visit>
-void for_each_bin(const Field& spectrum, const PnahPlan& plan, const Visit& visit) {
+void for_each_bin(const Field& spectrum, const ImagePlan& plan, const Visit& visit) {
   const ArrayGeometry& geometry = plan.geometry;
   for (int row = 0; row < spectrum.rows; ++row) {
     for (int column = 0; column < spectrum.columns; ++column) {
@@ -70,7 +70,7 @@ double mean_power(const Field& field) {
 }
 
 /// Noise from the median: white noise's powers are exponentially distributed, so it is ln 2 of their mean.
-double shell_noise(const Field& spectrum, const PnahPlan& plan) {
+double shell_noise(const Field& spectrum, const ImagePlan& plan) {
   std::vector<double> powers;
   for_each_bin(spectrum, plan, [&](double power, double /*kr*/, double place) {
     if (place > kShell) {
@@ -83,7 +83,7 @@ double shell_noise(const Field& spectrum, const PnahPlan& plan) {
 }
 
 /// Rings a bin wide, each with triangular weights that end at its neighbours.
-void fill_rings(const Field& spectrum, const PnahPlan& plan, MeasuredSpectrum& out) {
+void fill_rings(const Field& spectrum, const ImagePlan& plan, MeasuredSpectrum& out) {
   const ArrayGeometry& geometry = plan.geometry;
   out.ring_rad_per_m = std::max(2.0 * std::numbers::pi / (spectrum.rows * geometry.pitch_y_m),
                                 2.0 * std::numbers::pi / (spectrum.columns * geometry.pitch_x_m));
@@ -123,7 +123,7 @@ void find_edge(double over, std::size_t last, MeasuredSpectrum& out) {
 
 }  // namespace
 
-MeasuredSpectrum measure_spectrum(const Field& aperture, std::size_t frequency, const PnahPlan& plan) {
+MeasuredSpectrum measure_spectrum(const Field& aperture, std::size_t frequency, const ImagePlan& plan) {
   MeasuredSpectrum out;
   const Field field = windowed(aperture);
   const Field spectrum = transform(field, -1.0);
@@ -175,7 +175,7 @@ CutoffMemory remembered(const CutoffMemory& before, int which, std::int64_t half
 
 }  // namespace
 
-CutoffState settle(const CutoffState& before, const MeasuredSpectrum& measured, const PnahPlan& plan,
+CutoffState settle(const CutoffState& before, const MeasuredSpectrum& measured, const ImagePlan& plan,
                    const FrameHop& hop) {
   const auto half = static_cast<std::int64_t>(hop.hop / kMemoryHalf);
   CutoffState after{.cutoff_rad_per_m = measured.cutoff_rad_per_m,
@@ -214,7 +214,7 @@ struct Moments {
 
 /// The prior's power over K-space at the microphones: monopoles as far behind the surface as the microphones are in
 /// front of it (docs/sonah.md).
-double decayed(double kr, double k, const PnahPlan& plan) {
+double decayed(double kr, double k, const ImagePlan& plan) {
   const ArrayGeometry& g = plan.geometry;
   const double decay2 = std::max(kr * kr - k * k, 0.0);
   const double side_m = std::sqrt(g.rows * g.pitch_y_m * g.columns * g.pitch_x_m);
@@ -249,7 +249,7 @@ double error_of(Quantity quantity, const Moments& image, const Moments& error) {
 }  // namespace
 
 double estimate_error(const MeasuredSpectrum& measured, const CutoffState& state, std::size_t frequency,
-                      const PnahPlan& plan) {
+                      const ImagePlan& plan) {
   if (!(measured.edge_rings > 0.0)) {
     return 1.0;
   }

@@ -19,17 +19,17 @@ struct MeasuredSpectrum {
   double hidden = 1.0;            ///< the aperture's mean power over the windowed one, at most 4
 };
 
-MeasuredSpectrum measure_spectrum(const Field& aperture, std::size_t frequency, const PnahPlan& plan);
+MeasuredSpectrum measure_spectrum(const Field& aperture, std::size_t frequency, const ImagePlan& plan);
 
 /// State after a frame: the values for this frame, from the memory which began in the previous half, and both memories
 /// including this frame. A remembered cut-off moves halfway to the measured one when they differ by more than a band
 /// for the second frame in a row; a jump of the level resets it.
-CutoffState settle(const CutoffState& before, const MeasuredSpectrum& measured, const PnahPlan& plan,
+CutoffState settle(const CutoffState& before, const MeasuredSpectrum& measured, const ImagePlan& plan,
                    const FrameHop& hop);
 
 /// Expected relative L2 error of the image of the plan's quantity on the lowest plane: noise, parts removed by the
 /// filter and parts cut off by the aperture's edges; 1 if nothing was found above the noise.
 double estimate_error(const MeasuredSpectrum& measured, const CutoffState& state, std::size_t frequency,
-                      const PnahPlan& plan);
+                      const ImagePlan& plan);
 
 }  // namespace nearfield::reference

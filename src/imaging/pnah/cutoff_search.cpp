@@ -7,8 +7,9 @@
 #include <numbers>
 
 #include "core/stoppable.hpp"
-#include "imaging/deferred_search.hpp"
 #include "imaging/pnah/pnah_reference.hpp"
+#include "imaging/shared/deferred_search.hpp"
+#include "imaging/sources/source_search.hpp"
 
 namespace nearfield {
 namespace {
@@ -25,7 +26,7 @@ constexpr int kFineSteps = 4;
 constexpr double kFineFactor = 1.03;
 
 /// Plan with the lowest plane alone, one pixel per microphone, in the propagated quantity.
-PnahPlan plan_of_search(PnahPlan plan) {
+ImagePlan plan_of_search(ImagePlan plan) {
   plan.holography.planes_m = {*std::min_element(plan.holography.planes_m.begin(), plan.holography.planes_m.end())};
   plan.holography.upsample = 1;
   if (plan.holography.quantity == Quantity::kActiveIntensity) {
@@ -61,11 +62,11 @@ struct Filter {
 
 }  // namespace
 
-std::unique_ptr<Search> make_cutoff_search(const PnahPlan& plan) {
+std::unique_ptr<Search> make_cutoff_search(const ImagePlan& plan) {
   return plan.searches_cutoff() ? defer_search([plan] { return std::make_unique<CutoffSearch>(plan); }) : nullptr;
 }
 
-CutoffSearch::CutoffSearch(const PnahPlan& plan)
+CutoffSearch::CutoffSearch(const ImagePlan& plan)
     : plan_(plan_of_search(plan)),
       models_(make_sonah_models(plan_)),
       to_rows_(inverse_of(plan_.rows())),
@@ -126,7 +127,7 @@ void CutoffSearch::restart() {
   }
 }
 
-Eigen::MatrixXcd CutoffSearch::propagated(const Eigen::MatrixXcd& spectrum, const PnahPlan& plan,
+Eigen::MatrixXcd CutoffSearch::propagated(const Eigen::MatrixXcd& spectrum, const ImagePlan& plan,
                                           std::size_t frequency) const {
   const double distance_m = plan.largest_distance_m();
   Eigen::MatrixXcd out(spectrum.rows(), spectrum.cols());

@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "imaging/search.hpp"
-#include "imaging/sonah/sonah_model.hpp"
-#include "imaging/sonah/wave_finder.hpp"
+#include "imaging/priors/sonah_model.hpp"
+#include "imaging/shared/search.hpp"
+#include "imaging/sources/wave_finder.hpp"
 
 namespace nearfield {
 
@@ -15,7 +15,7 @@ namespace nearfield {
 class CutoffSearch : public Search {
  public:
   /// Builds sonah's model of every frequency, on all processors.
-  explicit CutoffSearch(const PnahPlan& plan);
+  explicit CutoffSearch(const ImagePlan& plan);
   using Search::search;
   std::shared_ptr<const Findings> search(std::span<const std::complex<float>> spectra, const MicrophoneMask& mask,
                                          std::uint64_t number) override;
@@ -29,17 +29,17 @@ class CutoffSearch : public Search {
     FieldEstimate estimate;
   };
   [[nodiscard]] static double intensity_error(const Imaged& pressure, const Imaged& velocity);
-  [[nodiscard]] Eigen::MatrixXcd propagated(const Eigen::MatrixXcd& spectrum, const PnahPlan& plan,
+  [[nodiscard]] Eigen::MatrixXcd propagated(const Eigen::MatrixXcd& spectrum, const ImagePlan& plan,
                                             std::size_t frequency) const;
   [[nodiscard]] Eigen::MatrixXcd filtered(const Eigen::MatrixXcd& propagated, double cutoff, double slope) const;
   [[nodiscard]] std::optional<FilterReport> search_one(std::size_t frequency,
                                                        std::span<const std::complex<double>> field,
                                                        std::uint64_t number, const MicrophoneMask& mask);
 
-  PnahPlan plan_;                                   ///< with the lowest plane only, one pixel per microphone
+  ImagePlan plan_;                                  ///< with the lowest plane only, one pixel per microphone
   std::vector<SonahModel> models_;                  ///< [frequency]
   std::vector<WaveFinder> finders_;                 ///< [frequency]
-  PnahPlan velocity_plan_;                          ///< for an intensity: plan_ with normal velocity
+  ImagePlan velocity_plan_;                         ///< for an intensity: plan_ with normal velocity
   std::vector<SonahModel> velocity_models_;         ///< [frequency]; empty unless the quantity is an intensity
   std::vector<WaveFinder> velocity_finders_;        ///< likewise
   std::vector<FilterReport> given_;                 ///< [frequency], from the plan
@@ -48,5 +48,8 @@ class CutoffSearch : public Search {
   Eigen::MatrixXcd to_columns_;                     ///< (padded kx, column)
   Eigen::ArrayXXd kr_rad_per_m_;                    ///< (padded ky, padded kx)
 };
+
+/// The search for pnah's cut-offs and slopes; null if the plan sets none.
+std::unique_ptr<Search> make_cutoff_search(const ImagePlan& plan);
 
 }  // namespace nearfield

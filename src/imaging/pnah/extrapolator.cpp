@@ -13,14 +13,14 @@ using ComplexF = std::complex<float>;
 constexpr int kPooledGroup = 128;
 constexpr int kLineGroup = 64;
 
-std::size_t padded_size(const PnahPlan& plan) {
+std::size_t padded_size(const ImagePlan& plan) {
   return plan.holograms() * to_size(plan.rows().padded) * to_size(plan.columns().padded);
 }
 
 /// Applies E_y * measured * transpose(E_x); the derived class, or another kernel, fills the matrices.
 class MatrixProduct {
  public:
-  MatrixProduct(const ocl::Device& device, const PnahPlan& plan, bool matrix_per_frequency) {
+  MatrixProduct(const ocl::Device& device, const ImagePlan& plan, bool matrix_per_frequency) {
     ocl::Defines defines = padding_defines(plan);
     defines["MATRIX_PER_FREQUENCY"] = matrix_per_frequency ? "1" : "0";
     const ocl::Program program = device.build("imaging/extrapolate", "imaging/extrapolate.cl", defines);
@@ -51,7 +51,7 @@ class MatrixProduct {
 /// `edge` and `zero`: fixed matrices.
 class FixedExtrapolator : public Extrapolator {
  public:
-  FixedExtrapolator(const ocl::Device& device, const PnahPlan& plan) : product_(device, plan, false) {
+  FixedExtrapolator(const ocl::Device& device, const ImagePlan& plan) : product_(device, plan, false) {
     const bool replicate = plan.holography.extrapolation.method == Extrapolation::kEdge;
     matrix_columns_ = device.upload<ComplexF>(matrix(plan.rows(), replicate), "imaging/extrapolate");
     matrix_rows_ = device.upload<ComplexF>(matrix(plan.columns(), replicate), "imaging/extrapolate");
@@ -80,7 +80,7 @@ class FixedExtrapolator : public Extrapolator {
 };
 
 /// Macros of kernels/imaging/predictor.cl for groups that pool `lines` lines; decides where prediction errors lie.
-ocl::Defines predictor_defines(const ocl::Device& device, const PnahPlan& plan, int group, int lines) {
+ocl::Defines predictor_defines(const ocl::Device& device, const ImagePlan& plan, int group, int lines) {
   ocl::Defines defines = padding_defines(plan);
   const int order = plan.holography.extrapolation.order;
   const std::size_t real_bytes = device.info().has_fp64 ? sizeof(double) : sizeof(float);
@@ -105,7 +105,7 @@ ocl::Defines predictor_defines(const ocl::Device& device, const PnahPlan& plan, 
 
 /// Buffer for prediction errors in global memory, one byte if they fit into local memory.
 ocl::Buffer<std::uint8_t> predictor_scratch(const ocl::Device& device, const ocl::Defines& defines,
-                                            const PnahPlan& plan, std::size_t groups, int lines) {
+                                            const ImagePlan& plan, std::size_t groups, int lines) {
   if (defines.at("LOCAL_SCRATCH") == "1") {
     return device.allocate<std::uint8_t>(1, "imaging/predictor");
   }
@@ -116,7 +116,7 @@ ocl::Buffer<std::uint8_t> predictor_scratch(const ocl::Device& device, const ocl
 /// `plpbp`: one predictor for all rows and one for all columns, both from the measured aperture alone.
 class PooledExtrapolator : public Extrapolator {
  public:
-  PooledExtrapolator(const ocl::Device& device, const PnahPlan& plan) : product_(device, plan, true) {
+  PooledExtrapolator(const ocl::Device& device, const ImagePlan& plan) : product_(device, plan, true) {
     const int lines = std::max(plan.geometry.rows, plan.geometry.columns);
     const std::size_t frequencies = plan.holograms();
     const ocl::Defines defines = predictor_defines(device, plan, kPooledGroup, lines);
@@ -151,7 +151,7 @@ class PooledExtrapolator : public Extrapolator {
 /// `lpbp`: a predictor for every row, then one for every column of the result.
 class LineExtrapolator : public Extrapolator {
  public:
-  LineExtrapolator(const ocl::Device& device, const PnahPlan& plan) {
+  LineExtrapolator(const ocl::Device& device, const ImagePlan& plan) {
     const std::size_t frequencies = plan.holograms();
     const ocl::Defines defines = predictor_defines(device, plan, kLineGroup, 1);
     const ocl::Program program = device.build("imaging/predictor", "imaging/predictor.cl", defines);
@@ -202,7 +202,7 @@ std::vector<float> tukey_window(const PaddedAxis& axis) {
   return window;
 }
 
-std::unique_ptr<Extrapolator> make_extrapolator(const ocl::Device& device, const PnahPlan& plan) {
+std::unique_ptr<Extrapolator> make_extrapolator(const ocl::Device& device, const ImagePlan& plan) {
   switch (plan.holography.extrapolation.method) {
     case Extrapolation::kPlpbp:
       return std::make_unique<PooledExtrapolator>(device, plan);

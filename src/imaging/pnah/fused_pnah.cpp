@@ -7,7 +7,8 @@
 #include <numbers>
 
 #include "imaging/pnah/stages.hpp"
-#include "imaging/short_dft.hpp"
+#include "imaging/priors/make_mask.hpp"
+#include "imaging/shared/short_dft.hpp"
 
 namespace nearfield {
 namespace {
@@ -23,9 +24,9 @@ constexpr int kVectorLanes = 8;
 
 int round_up(int value, int step) { return (value + step - 1) / step * step; }
 
-bool fits_a_predictor(const PnahPlan& plan) { return plan.holography.extrapolation.method == Extrapolation::kPlpbp; }
+bool fits_a_predictor(const ImagePlan& plan) { return plan.holography.extrapolation.method == Extrapolation::kPlpbp; }
 
-int taps_of(const PnahPlan& plan, const PaddedAxis& axis) {
+int taps_of(const ImagePlan& plan, const PaddedAxis& axis) {
   return fits_a_predictor(plan) ? usable_order(plan.holography.extrapolation.order, axis.measured) : 1;
 }
 
@@ -40,12 +41,12 @@ int places_of(const PaddedAxis& axis, int lanes) {
   return axis.padded + (lanes == 1 && split ? split->outer() : 0);
 }
 
-SpectrumTables spectrum_tables(const PnahPlan& plan, const FusedTuning& tuning) {
+SpectrumTables spectrum_tables(const ImagePlan& plan, const FusedTuning& tuning) {
   return {plan, SpectrumCut{.lanes = tuning.lanes, .fit_group = tuning.fit_group}};
 }
 
 /// Local memory of aperture.cl.
-std::size_t aperture_bytes(const PnahPlan& plan, const FusedTuning& tuning) {
+std::size_t aperture_bytes(const ImagePlan& plan, const FusedTuning& tuning) {
   const PaddedAxis y = plan.rows();
   const PaddedAxis x = plan.columns();
   const bool by_gram = tuning.fit_group == 1;
@@ -68,7 +69,7 @@ std::size_t aperture_bytes(const PnahPlan& plan, const FusedTuning& tuning) {
 }
 
 /// Local memory of columns.cl.
-std::size_t column_bytes(const PnahPlan& plan, const FusedTuning& tuning) {
+std::size_t column_bytes(const ImagePlan& plan, const FusedTuning& tuning) {
   const PaddedAxis x = plan.columns();
   const PaddedAxis y = plan.rows();
   const std::size_t copies = plan.fields() > 1 ? 2 : 1;
@@ -83,7 +84,7 @@ std::size_t column_bytes(const PnahPlan& plan, const FusedTuning& tuning) {
 }
 
 /// Local memory of rows.cl.
-std::size_t row_bytes(const PnahPlan& plan, const FusedTuning& tuning) {
+std::size_t row_bytes(const ImagePlan& plan, const FusedTuning& tuning) {
   return 2 * sizeof(float) * plan.fields_per_plane() *
          to_size(places_of(plan.columns(), tuning.lanes) * tuning.row_tile * tuning.lanes);
 }
@@ -97,7 +98,7 @@ void shrink(int& tile, const Fits& fits) {
 }
 
 /// [step][tap] for `edge`, which repeats the outermost sample, and `zero`.
-std::vector<ComplexF> fixed_extension(const PnahPlan& plan, const PaddedAxis& axis) {
+std::vector<ComplexF> fixed_extension(const ImagePlan& plan, const PaddedAxis& axis) {
   const float value = plan.holography.extrapolation.method == Extrapolation::kEdge ? 1.0F : 0.0F;
   return std::vector<ComplexF>(to_size(std::max(steps_of(axis), 1)), value);
 }
@@ -126,7 +127,7 @@ std::vector<ComplexF> ramps(const PaddedAxis& axis, int stride) {
 }
 
 /// kr of half of K-space, [ky from 0 to padded / 2][stride], rad/m; 0 past the last kx.
-std::vector<float> radial_wavenumbers(const PnahPlan& plan, int stride) {
+std::vector<float> radial_wavenumbers(const ImagePlan& plan, int stride) {
   const PaddedAxis y = plan.rows();
   const PaddedAxis x = plan.columns();
   std::vector<float> values(to_size((y.padded / 2 + 1) * stride));
@@ -141,7 +142,7 @@ std::vector<float> radial_wavenumbers(const PnahPlan& plan, int stride) {
 }
 
 /// Macros of short_dft.cl and padded_lines.cl for an axis.
-ocl::Defines axis_defines(const PnahPlan& plan, const PaddedAxis& axis, int lanes) {
+ocl::Defines axis_defines(const ImagePlan& plan, const PaddedAxis& axis, int lanes) {
   ocl::Defines defines = dft_defines(*split_dft(axis.padded));
   defines["LANES"] = std::to_string(lanes);
   defines["LENGTH"] = std::to_string(axis.measured);
@@ -150,7 +151,7 @@ ocl::Defines axis_defines(const PnahPlan& plan, const PaddedAxis& axis, int lane
   return defines;
 }
 
-ocl::Defines aperture_defines(const PnahPlan& plan, const FusedTuning& tuning,
+ocl::Defines aperture_defines(const ImagePlan& plan, const FusedTuning& tuning,
                               const std::optional<SpectrumTables>& spectrum) {
   ocl::Defines defines = microphone_defines(plan);
   defines.erase("FREQUENCIES");  // is an argument
@@ -175,7 +176,7 @@ ocl::Defines aperture_defines(const PnahPlan& plan, const FusedTuning& tuning,
   return defines;
 }
 
-ocl::Defines column_defines(const PnahPlan& plan, const FusedTuning& tuning) {
+ocl::Defines column_defines(const ImagePlan& plan, const FusedTuning& tuning) {
   const PaddedAxis x = plan.columns();
   ocl::Defines defines = axis_defines(plan, plan.rows(), tuning.lanes);
   defines["MEASURES_CUTOFF"] = plan.measures_cutoff() ? "1" : "0";
@@ -191,7 +192,7 @@ ocl::Defines column_defines(const PnahPlan& plan, const FusedTuning& tuning) {
   return defines;
 }
 
-ocl::Defines row_defines(const PnahPlan& plan, const FusedTuning& tuning) {
+ocl::Defines row_defines(const ImagePlan& plan, const FusedTuning& tuning) {
   ocl::Defines defines = axis_defines(plan, plan.columns(), tuning.lanes);
   defines["LINES"] = std::to_string(plan.geometry.rows);
   defines["MEASURES_CUTOFF"] = plan.measures_cutoff() ? "1" : "0";
@@ -203,7 +204,7 @@ ocl::Defines row_defines(const PnahPlan& plan, const FusedTuning& tuning) {
 
 }  // namespace
 
-FusedTuning default_tuning(const ocl::DeviceInfo& device, const PnahPlan& plan) {
+FusedTuning default_tuning(const ocl::DeviceInfo& device, const ImagePlan& plan) {
   FusedTuning tuning;
   tuning.check_here = plan.input_is_finite || plan.frequencies_hz.size() <= kMostCheckedHere;
   if (!device.is_gpu) {
@@ -234,14 +235,14 @@ FusedTuning default_tuning(const ocl::DeviceInfo& device, const PnahPlan& plan) 
   return tuning;
 }
 
-bool fits_one_launch(const PnahPlan& plan, const FusedTuning& tuning) {
+bool fits_one_launch(const ImagePlan& plan, const FusedTuning& tuning) {
   const PaddedAxis y = plan.rows();
   const PaddedAxis x = plan.columns();
   const bool are_alike = y.measured == x.measured && y.before == x.before && y.padded == x.padded;
   return plan.batch == 1 && tuning.lanes == 1 && are_alike;
 }
 
-std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& plan) {
+std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const ImagePlan& plan) {
   if (plan.holography.upsample > 1) {
     return "upsample > 1";
   }
@@ -269,7 +270,7 @@ std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& pl
   return "";
 }
 
-FusedPnah::FusedPnah(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning)
+FusedPnah::FusedPnah(const ocl::Device& device, const ImagePlan& plan, const FusedTuning& tuning)
     : Imager(device, plan),
       device_(device),
       plan_(plan),
@@ -291,7 +292,7 @@ FusedPnah::FusedPnah(const ocl::Device& device, const PnahPlan& plan, const Fuse
   build(device, plan, tuning);
 }
 
-void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
+void FusedPnah::allocate(const ocl::Device& device, const ImagePlan& plan) {
   const PaddedAxis y = plan.rows();
   const PaddedAxis x = plan.columns();
   const std::size_t channels = to_size(plan.geometry.channels());
@@ -380,7 +381,7 @@ void FusedPnah::forget() {
 
 void FusedPnah::use(const MicrophoneMask& mask) { mask_->write(device_, mask); }
 
-ocl::Defines FusedPnah::with_tables(ocl::Defines defines, const PnahPlan& plan) const {
+ocl::Defines FusedPnah::with_tables(ocl::Defines defines, const ImagePlan& plan) const {
   defines.merge(arena_.defines());
   if (spectrum_) {
     defines.merge(spectrum_->record_defines(plan));
@@ -390,7 +391,7 @@ ocl::Defines FusedPnah::with_tables(ocl::Defines defines, const PnahPlan& plan) 
   return defines;
 }
 
-void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning) {
+void FusedPnah::build(const ocl::Device& device, const ImagePlan& plan, const FusedTuning& tuning) {
   if (is_one_launch_) {
     build_frame(device, plan, tuning);
   } else {
@@ -403,7 +404,7 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   }
 }
 
-void FusedPnah::build_stages(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning) {
+void FusedPnah::build_stages(const ocl::Device& device, const ImagePlan& plan, const FusedTuning& tuning) {
   const std::size_t frequencies = plan.frequencies_hz.size();
   const std::size_t frame_images = plan.holography.planes_m.size() * frequencies;
   const auto kernel = [&](const char* file, const char* name, ocl::Defines defines) {
@@ -435,7 +436,7 @@ void FusedPnah::build_stages(const ocl::Device& device, const PnahPlan& plan, co
 }
 
 /// Merges the macros of the three kernels into one set, as those of one axis equal those of the other.
-void FusedPnah::build_frame(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning) {
+void FusedPnah::build_frame(const ocl::Device& device, const ImagePlan& plan, const FusedTuning& tuning) {
   ocl::Defines defines = aperture_defines(plan, tuning, spectrum_);
   defines.merge(column_defines(plan, tuning));
   defines.merge(row_defines(plan, tuning));

@@ -5,9 +5,10 @@
 #include <vector>
 
 #include "cl/arena.hpp"
-#include "imaging/imager.hpp"
-#include "imaging/incomplete_frames.hpp"
 #include "imaging/pnah/auto_cutoff.hpp"
+#include "imaging/pnah/cutoff_search.hpp"
+#include "imaging/shared/imager.hpp"
+#include "imaging/shared/incomplete_frames.hpp"
 
 namespace nearfield {
 
@@ -28,13 +29,13 @@ struct FusedTuning {
 };
 
 /// GPUs: one line per item, many items per group. Others: vectors of lines, one item per group.
-FusedTuning default_tuning(const ocl::DeviceInfo& device, const PnahPlan& plan);
+FusedTuning default_tuning(const ocl::DeviceInfo& device, const ImagePlan& plan);
 
 /// True if the three kernels of a frame may be one: no batch, one line per item, and both axes cut alike.
-bool fits_one_launch(const PnahPlan& plan, const FusedTuning& tuning);
+bool fits_one_launch(const ImagePlan& plan, const FusedTuning& tuning);
 
 /// Reason why the fused path cannot run this plan on this device, as a sentence; empty if it can.
-std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& plan);
+std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const ImagePlan& plan);
 
 /// Three launches per frame and no FFT library: conditioning and predictors (aperture.cl); rows transformed along x,
 /// columns extended, transformed, filtered, propagated and transformed back for the aperture's rows (columns.cl); the
@@ -42,7 +43,7 @@ std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& pl
 /// to each other, these are one launch (frame.cl). With many frequencies there is another one, microphone_check.
 class FusedPnah : public Imager {
  public:
-  FusedPnah(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning);
+  FusedPnah(const ocl::Device& device, const ImagePlan& plan, const FusedTuning& tuning);
   ~FusedPnah() override;
   FusedPnah(const FusedPnah&) = delete;
   FusedPnah& operator=(const FusedPnah&) = delete;
@@ -65,11 +66,11 @@ class FusedPnah : public Imager {
   [[nodiscard]] int slice_stride() const { return slice_stride_; }
 
  private:
-  void allocate(const ocl::Device& device, const PnahPlan& plan);
-  void build(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning);
-  void build_stages(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning);
-  void build_frame(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning);
-  [[nodiscard]] ocl::Defines with_tables(ocl::Defines defines, const PnahPlan& plan) const;
+  void allocate(const ocl::Device& device, const ImagePlan& plan);
+  void build(const ocl::Device& device, const ImagePlan& plan, const FusedTuning& tuning);
+  void build_stages(const ocl::Device& device, const ImagePlan& plan, const FusedTuning& tuning);
+  void build_frame(const ocl::Device& device, const ImagePlan& plan, const FusedTuning& tuning);
+  [[nodiscard]] ocl::Defines with_tables(ocl::Defines defines, const ImagePlan& plan) const;
   void enqueue_stages(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames);
   void enqueue_frame(const ComplexBuffer& spectra, const StatusBuffer& status);
   void set_results() final;
@@ -77,7 +78,7 @@ class FusedPnah : public Imager {
   std::string description_;
   std::optional<SpectrumTables> spectrum_;  ///< set if the cut-off is measured
   ocl::Device device_;
-  PnahPlan plan_;
+  ImagePlan plan_;
   std::unique_ptr<TransferTable> transfer_table_;  ///< set if cut-offs are searched
   ocl::Arena arena_;
   int spectrum_stride_;

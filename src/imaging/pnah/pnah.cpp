@@ -2,18 +2,19 @@
 
 #include <fmt/format.h>
 
-#include "imaging/imager_reference.hpp"
 #include "imaging/pnah/fused_pnah.hpp"
+#include "imaging/pnah/pnah_reference.hpp"
 #include "imaging/pnah/staged_pnah.hpp"
+#include "imaging/shared/imager_reference.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {
 
 /// Always empty: the staged path supports every plan.
-std::string no_obstacle(const ocl::DeviceInfo& /*device*/, const PnahPlan& /*plan*/) { return {}; }
+std::string no_obstacle(const ocl::DeviceInfo& /*device*/, const ImagePlan& /*plan*/) { return {}; }
 
-std::unique_ptr<Imager> make_pnah(const ocl::Device& device, const PnahPlan& plan) {
+std::unique_ptr<Imager> make_pnah(const ocl::Device& device, const ImagePlan& plan) {
   if (plan.fft == "clfft") {
     return std::make_unique<StagedPnah>(device, plan);
   }

@@ -1,5 +1,5 @@
 #pragma once
-#include "imaging/imager.hpp"
+#include "imaging/shared/imager.hpp"
 
 namespace nearfield {
 

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "imaging/pnah/auto_cutoff_reference.hpp"
+#include "imaging/pnah/cutoff_search.hpp"
 #include "nearfield/frame.hpp"
 
 namespace nearfield::reference {
@@ -139,7 +140,7 @@ double tukey(int n, const PaddedAxis& axis) {
   return 1.0;
 }
 
-double filter_gain(double kr, double decay, std::size_t frequency, const PnahPlan& plan) {
+double filter_gain(double kr, double decay, std::size_t frequency, const ImagePlan& plan) {
   const FilterSettings& filter = plan.holography.filter;
   if (filter.kind == FilterKind::kNone) {
     return 1.0;
@@ -174,7 +175,7 @@ Field transform_rows(const Field& field, double sign) {
 }
 
 /// Re(p v*)/2, the mean power through a unit of area towards the array.
-Field active_intensity(const Field& spectrum, double plane_m, std::size_t frequency, PnahPlan plan) {
+Field active_intensity(const Field& spectrum, double plane_m, std::size_t frequency, ImagePlan plan) {
   plan.holography.quantity = Quantity::kPressure;
   const Field pressure = back_propagate(spectrum, plane_m, frequency, plan);
   plan.holography.quantity = Quantity::kNormalVelocity;
@@ -226,7 +227,7 @@ std::vector<Complex> burg(const std::vector<std::vector<Complex>>& lines, int or
   return a;
 }
 
-Field extrapolate(const Field& aperture, const PnahPlan& plan, bool& fell_back) {
+Field extrapolate(const Field& aperture, const ImagePlan& plan, bool& fell_back) {
   const PaddedAxis rows = plan.rows();
   const PaddedAxis columns = plan.columns();
   const int order_x = usable_order(plan.holography.extrapolation.order, aperture.columns);
@@ -248,7 +249,7 @@ Field extrapolate(const Field& aperture, const PnahPlan& plan, bool& fell_back) 
   return transposed(extend_rows_with(transposed(extend_rows_with(aperture, a_x, columns)), a_y, rows));
 }
 
-Field taper(const Field& padded, const PnahPlan& plan) {
+Field taper(const Field& padded, const ImagePlan& plan) {
   Field result = padded;
   for (int row = 0; row < padded.rows; ++row) {
     for (int column = 0; column < padded.columns; ++column) {
@@ -262,7 +263,7 @@ Field transform(const Field& field, double sign) {
   return transposed(transform_rows(transposed(transform_rows(field, sign)), sign));
 }
 
-Complex transfer(double kx, double ky, double distance_m, std::size_t frequency, const PnahPlan& plan) {
+Complex transfer(double kx, double ky, double distance_m, std::size_t frequency, const ImagePlan& plan) {
   const double k = plan.wavenumber(frequency);
   const double kr = std::hypot(kx, ky);
   const Complex kz = kr <= k ? Complex(std::sqrt(k * k - kr * kr), 0.0) : Complex(0.0, -std::sqrt(kr * kr - k * k));
@@ -277,7 +278,7 @@ Complex transfer(double kx, double ky, double distance_m, std::size_t frequency,
   return value;
 }
 
-Field back_propagate(const Field& spectrum, double plane_m, std::size_t frequency, const PnahPlan& plan) {
+Field back_propagate(const Field& spectrum, double plane_m, std::size_t frequency, const ImagePlan& plan) {
   if (plan.holography.quantity == Quantity::kActiveIntensity) {
     return active_intensity(spectrum, plane_m, frequency, plan);
   }
@@ -314,7 +315,7 @@ Field back_propagate(const Field& spectrum, double plane_m, std::size_t frequenc
 namespace {
 
 /// Measures and settles each frequency's cut-off, into `plan` and the reports.
-void apply_measured_cutoffs(const std::vector<Field>& apertures, PnahPlan& plan, std::vector<CutoffState>& states,
+void apply_measured_cutoffs(const std::vector<Field>& apertures, ImagePlan& plan, std::vector<CutoffState>& states,
                             const FrameHop& hop, std::vector<FilterReport>& reports) {
   states.resize(apertures.size());
   plan.slopes.resize(apertures.size());
@@ -334,11 +335,11 @@ void apply_measured_cutoffs(const std::vector<Field>& apertures, PnahPlan& plan,
 
 }  // namespace
 
-PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan, std::vector<CutoffState>& states,
-                const FrameHop& hop) {
+Images pnah(std::span<const Complex> spectra, const ImagePlan& plan, std::vector<CutoffState>& states,
+            const FrameHop& hop) {
   const ConditionedSpectra conditioned = condition_microphones(spectra, plan);
-  PnahPlan filtered = plan;
-  PnahImages out;
+  ImagePlan filtered = plan;
+  Images out;
   out.reports = constant_reports(plan);
   out.reports.resize(plan.frequencies_hz.size());
   if (plan.measures_cutoff()) {
@@ -360,9 +361,46 @@ PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan, std::vec
   return out;
 }
 
-PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan) {
+Images pnah(std::span<const Complex> spectra, const ImagePlan& plan) {
   std::vector<CutoffState> none;
   return pnah(spectra, plan, none, FrameHop());
 }
+
+namespace {
+
+class PnahProcessor : public Imager {
+ public:
+  explicit PnahProcessor(const ImagePlan& plan) : plan_(plan), masked_plan_(plan) {}
+  Images image(std::span<const Complex> spectra) override {
+    Images images = pnah(spectra, masked_plan_, cutoffs_, take_hop());
+    if (!filters_.empty()) {
+      images.reports = filters_;
+    }
+    return images;
+  }
+  void use(const MicrophoneMask& mask) override {
+    masked_plan_.dead_channels.assign(mask.channels.begin(), mask.channels.end());
+  }
+  void forget() override { cutoffs_.clear(); }
+  void adopt(const std::shared_ptr<const Findings>& findings) override {
+    filters_ = findings_as<FilterFindings>(findings).filters;
+    masked_plan_.slopes.resize(filters_.size());
+    for (std::size_t f = 0; f < filters_.size(); ++f) {
+      masked_plan_.cutoff_rad_per_m[f] = static_cast<double>(filters_[f].cutoff_rad_per_m);
+      masked_plan_.slopes[f] = static_cast<double>(filters_[f].slope);
+    }
+  }
+  [[nodiscard]] std::unique_ptr<Search> make_search() const override { return make_cutoff_search(plan_); }
+
+ private:
+  ImagePlan plan_;
+  ImagePlan masked_plan_;              ///< plan_ with the mask and the filters in effect
+  std::vector<CutoffState> cutoffs_;   ///< [frequency]
+  std::vector<FilterReport> filters_;  ///< [frequency], from a search; empty before the first result
+};
+
+}  // namespace
+
+std::unique_ptr<Imager> make_pnah(const ImagePlan& plan) { return std::make_unique<PnahProcessor>(plan); }
 
 }  // namespace nearfield::reference

@@ -5,70 +5,32 @@
 #include <span>
 #include <vector>
 
-#include "imaging/pnah/pnah_plan.hpp"
+#include "imaging/shared/imager_reference.hpp"
+#include "imaging/shared/reference_images.hpp"
 
 /// Planar near-field acoustic holography in plain double precision, written from the formulas of docs/pnah.md alone: it
 /// shares sizes and settings with the device's plan, but no window, predictor, filter or transform.
 namespace nearfield::reference {
 
-using Complex = std::complex<double>;
-
-/// A complex field, [row][column], column fastest.
-struct Field {
-  int rows = 0;
-  int columns = 0;
-  std::vector<Complex> values;
-
-  Field() = default;
-  Field(int row_count, int column_count)
-      : rows(row_count), columns(column_count), values(static_cast<std::size_t>(row_count * column_count)) {}
-  [[nodiscard]] Complex& at(int row, int column) { return values[static_cast<std::size_t>(row * columns + column)]; }
-  [[nodiscard]] const Complex& at(int row, int column) const {
-    return values[static_cast<std::size_t>(row * columns + column)];
-  }
-};
-
-struct ConditionedSpectra {
-  std::vector<Field> fields;  ///< [frequency]
-  std::uint32_t flags = 0;
-  int non_finite_channels = 0;
-};
-
-/// Calibration and interpolation of unusable microphones (kernels/imaging/microphones.cl has the definition).
-ConditionedSpectra condition_microphones(std::span<const Complex> spectra, const PnahPlan& plan);
-
 /// Burg's predictor a[0..order], a[0] = 1, pooled over lines; empty for silence.
 std::vector<Complex> burg(const std::vector<std::vector<Complex>>& lines, int order);
 
 /// The padded aperture, without window. Sets `fell_back` when a predictor could not be used.
-Field extrapolate(const Field& aperture, const PnahPlan& plan, bool& fell_back);
+Field extrapolate(const Field& aperture, const ImagePlan& plan, bool& fell_back);
 
 /// The separable Tukey window applied to a padded aperture.
-Field taper(const Field& padded, const PnahPlan& plan);
+Field taper(const Field& padded, const ImagePlan& plan);
 
 /// sum_{y,x} field e^{sign 2 pi j (y r / rows + x c / columns)}, unscaled.
 Field transform(const Field& field, double sign);
 
 /// H(kr) e^{j kz d} (times kz / (rho c k) for velocity, over j w too for displacement) at (kx, ky), rad/m, for a plane
 /// at distance d from the array; of the pressure where the plan's quantity is intensity.
-Complex transfer(double kx, double ky, double distance_m, std::size_t frequency, const PnahPlan& plan);
+Complex transfer(double kx, double ky, double distance_m, std::size_t frequency, const ImagePlan& plan);
 
 /// Converts the unscaled forward transform to the image on one plane, [row][column] of ImageGrid. Active intensity is
 /// Re(p v*)/2 of pressure and velocity, with an imaginary part of 0.
-Field back_propagate(const Field& spectrum, double plane_m, std::size_t frequency, const PnahPlan& plan);
-
-struct PnahImages {
-  std::vector<Complex> images;        ///< [plane][frequency][row][column]
-  std::vector<FilterReport> reports;  ///< [frequency]
-  std::uint32_t flags = 0;
-  int non_finite_channels = 0;
-};
-
-/// Position of a frame in its stream, and whether it has all its bits; else it is not remembered.
-struct FrameHop {
-  std::uint64_t hop = 0;
-  bool is_whole = true;
-};
+Field back_propagate(const Field& spectrum, double plane_m, std::size_t frequency, const ImagePlan& plan);
 
 /// One of the two memories of a measured cut-off at one frequency.
 struct CutoffMemory {
@@ -91,9 +53,11 @@ struct CutoffState {
 
 /// The whole imager on one frame of spectra [frequency][row][column], Pa. If the cut-off is measured, `states`
 /// [frequency] is the state after the frame before; empty: there was none.
-PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan, std::vector<CutoffState>& states,
-                const FrameHop& hop);
+Images pnah(std::span<const Complex> spectra, const ImagePlan& plan, std::vector<CutoffState>& states,
+            const FrameHop& hop);
 /// Images a frame without any before it.
-PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan);
+Images pnah(std::span<const Complex> spectra, const ImagePlan& plan);
+
+std::unique_ptr<Imager> make_pnah(const ImagePlan& plan);
 
 }  // namespace nearfield::reference

@@ -13,9 +13,6 @@
 namespace nearfield {
 namespace {
 
-constexpr std::size_t kChannelGroup = 64;
-constexpr std::size_t kTileColumns = 32;
-constexpr std::size_t kTileRows = 4;
 /// Items per group on GPUs, and lines per vector on processors, for the measurement of the spectrum.
 constexpr int kSpectrumGroup = 128;
 constexpr int kSpectrumLanes = 8;
@@ -24,21 +21,8 @@ constexpr std::string_view kPropagate = "imaging/propagate.cl";
 
 std::vector<float> to_floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
 
-/// `places` of kernels/imaging/microphones.cl.
-std::vector<float> places_in_space(const ArrayGeometry& geometry) {
-  std::vector<float> places = {0.0F};
-  if (!geometry.is_grid()) {
-    places.clear();
-    for (int channel = 0; channel < geometry.channels(); ++channel) {
-      const MicrophonePosition at = geometry.position_m(channel);
-      places.insert(places.end(), {static_cast<float>(at.x_m), static_cast<float>(at.y_m), static_cast<float>(at.z_m)});
-    }
-  }
-  return places;
-}
-
 /// FILTER of kernels/imaging/propagate.cl.
-int filter_number(const PnahPlan& plan) {
+int filter_number(const ImagePlan& plan) {
   if (plan.measures_cutoff()) {
     return 3;
   }
@@ -69,18 +53,7 @@ int quantity_number(Quantity quantity) {
 
 }  // namespace
 
-ocl::Launch tiles(int columns, int rows, std::size_t images) {
-  return {.global_0 = ocl::round_up(to_size(columns), kTileColumns),
-          .local_0 = kTileColumns,
-          .global_1 = ocl::round_up(to_size(rows), kTileRows),
-          .local_1 = kTileRows,
-          .global_2 = images,
-          .local_2 = 1};
-}
-
-std::string float_define(double value) { return fmt::format("{:.9e}f", value); }
-
-ocl::Defines padding_defines(const PnahPlan& plan) {
+ocl::Defines padding_defines(const ImagePlan& plan) {
   const PaddedAxis rows = plan.rows();
   const PaddedAxis columns = plan.columns();
   return {{"ROWS", std::to_string(rows.measured)},      {"COLUMNS", std::to_string(columns.measured)},
@@ -88,46 +61,7 @@ ocl::Defines padding_defines(const PnahPlan& plan) {
           {"BEFORE_ROWS", std::to_string(rows.before)}, {"BEFORE_COLUMNS", std::to_string(columns.before)}};
 }
 
-ocl::Defines microphone_defines(const PnahPlan& plan) {
-  return {{"ROWS", std::to_string(plan.geometry.rows)},
-          {"COLUMNS", std::to_string(plan.geometry.columns)},
-          {"FREQUENCIES", std::to_string(plan.frequencies_hz.size())},
-          {"PITCH_X", float_define(plan.geometry.pitch_x_m)},
-          {"PITCH_Y", float_define(plan.geometry.pitch_y_m)},
-          {"IRREGULAR", plan.geometry.is_grid() ? "0" : "1"},
-          {"HAS_GAINS", plan.gains.empty() ? "0" : "1"},
-          {"FILL_NEIGHBOURS", std::to_string(kFillNeighbours)},
-          {"PREDICT_GROUP", std::to_string(kChannelGroup)},
-          {"FLAG_MASKED", std::to_string(kFlagMaskedMicrophones)},
-          {"FLAG_NON_FINITE", std::to_string(kFlagNonFiniteInput)}};
-}
-
-void MaskBuffers::write(const ocl::Device& device, const MicrophoneMask& mask_to_use) const {
-  constexpr std::string_view kStage = "imaging/mask";
-  const std::vector<std::int32_t>& channels = mask_to_use.channels;
-  if (channels.size() >= mask.size()) {
-    throw Error(ExitCode::kInternal, fmt::format("imager: expected at most {} masked microphones, found {}",
-                                                 mask.size() - 1, channels.size()));
-  }
-  std::vector<std::uint8_t> flags(masked.size(), 0);
-  for (const std::int32_t channel : channels) {
-    flags[to_size(channel)] = 1;
-  }
-  std::vector<std::int32_t> list = {static_cast<std::int32_t>(channels.size())};
-  list.insert(list.end(), channels.begin(), channels.end());
-  device.enqueue_write<std::uint8_t>(masked, 0, flags, kStage);
-  device.enqueue_write<std::int32_t>(mask, 0, list, kStage);
-  if (!channels.empty()) {
-    device.enqueue_write<std::int32_t>(neighbours, 0, mask_to_use.neighbours, kStage);
-    device.enqueue_write<float>(weights, 0, mask_to_use.weights, kStage);
-    if (prior_weights.size() >= mask_to_use.prior_weights.size() && !mask_to_use.prior_weights.empty()) {
-      device.enqueue_write<float>(prior_weights, 0, mask_to_use.prior_weights, kStage);
-    }
-  }
-  device.wait();
-}
-
-ocl::Defines propagator_defines(const PnahPlan& plan) {
+ocl::Defines propagator_defines(const ImagePlan& plan) {
   ocl::Defines defines = padding_defines(plan);
   const PaddedAxis rows = plan.rows();
   const PaddedAxis columns = plan.columns();
@@ -144,7 +78,7 @@ ocl::Defines propagator_defines(const PnahPlan& plan) {
   return defines;
 }
 
-TransferTable::TransferTable(const ocl::Device& device, const PnahPlan& plan, const TransferLayout& layout)
+TransferTable::TransferTable(const ocl::Device& device, const ImagePlan& plan, const TransferLayout& layout)
     : device_(device), launch_(tiles(layout.stride, plan.rows().padded, plan.fields() * plan.frequencies_hz.size())) {
   const std::string stage = "imaging/propagate";
   ocl::Defines defines = propagator_defines(plan);
@@ -188,81 +122,7 @@ void TransferTable::build(std::span<const FilterReport> filters) {
   device_.wait();
 }
 
-Microphones::Microphones(const ocl::Device& device, const PnahPlan& plan)
-    : device_(device),
-      launch_{.global_0 = ocl::round_up(to_size(plan.geometry.channels()), kChannelGroup),
-              .local_0 = kChannelGroup,
-              .global_1 = to_size(plan.batch)} {
-  const std::string stage = "imaging/microphones";
-  const std::size_t channels = to_size(plan.geometry.channels());
-  const std::size_t room = mask_capacity(plan);
-  mask_ = std::make_unique<MaskBuffers>(MaskBuffers{
-      .masked = device.allocate<std::uint8_t>(channels, stage),
-      .mask = device.allocate<std::int32_t>(1 + room, stage),
-      .neighbours = device.allocate<std::int32_t>(room * kFillNeighbours, stage),
-      .weights = device.allocate<float>(room * plan.frequencies_hz.size() * kFillNeighbours, stage),
-      .prior_weights =
-          device.allocate<float>(plan.fills_from_all ? room * plan.frequencies_hz.size() * channels : 1, stage)});
-  usable_ = device.allocate<std::uint8_t>(to_size(plan.batch) * channels, stage);
-  gains_ = plan.gains.empty() ? device.allocate<std::complex<float>>(1, stage)
-                              : device.upload<std::complex<float>>(plan.gains, stage);
-  places_ = device.upload<float>(places_in_space(plan.geometry), stage);
-  conditioned_ = device.allocate<std::complex<float>>(channels * plan.holograms(), stage);
-  const ocl::Program program = device.build(stage, "imaging/microphones.cl", microphone_defines(plan));
-  check_ = program.kernel("microphone_check");
-  fill_ = program.kernel("microphone_fill");
-  predict_ = program.kernel("microphone_predict");
-  predict_by_prior_ = program.kernel("microphone_predict_by_prior");
-  fills_from_all_ = plan.fills_from_all;
-  has_others_.resize(plan.frequencies_hz.size());
-  masked_.reserve(channels);
-  if (fills_from_all_) {
-    prior_weights_.reserve(mask_->prior_weights.size());
-  }
-  predict_launch_ = {.global_0 = 0, .local_0 = kChannelGroup, .global_1 = plan.holograms()};
-  use(make_mask(plan, {}));
-}
-
-Microphones::~Microphones() = default;
-
-void Microphones::use(const MicrophoneMask& mask) {
-  mask_->write(device_, mask);
-  uses_prior_ = fills_from_all_ && !mask.prior_weights.empty();
-  masked_.assign(mask.channels.begin(), mask.channels.end());
-  std::fill(has_others_.begin(), has_others_.end(), false);
-  if (fills_from_all_) {
-    prior_weights_.assign(mask.prior_weights.begin(), mask.prior_weights.end());
-  }
-  predict_launch_.global_0 =
-      uses_prior_ ? mask.channels.size() * kChannelGroup : ocl::round_up(mask.channels.size(), kChannelGroup);
-}
-
-void Microphones::enqueue_fill(std::size_t frequency, std::span<const float> weights) {
-  if (!uses_prior_ || (weights.empty() && !has_others_[frequency])) {
-    return;
-  }
-  has_others_[frequency] = !weights.empty();
-  const std::size_t count = prior_weights_.size() / has_others_.size();
-  const auto own = std::span<const float>(prior_weights_).subspan(frequency * count, count);
-  device_.enqueue_write<float>(mask_->prior_weights, frequency * count, weights.empty() ? own : weights,
-                               "imaging/microphones");
-}
-
-void Microphones::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status) {
-  check_.set_all(spectra, mask_->masked, usable_, status);
-  check_.enqueue(launch_);
-  fill_.set_all(spectra, gains_, places_, mask_->masked, usable_, conditioned_);
-  fill_.enqueue(launch_);
-  if (uses_prior_) {
-    predict_by_prior_.set_all(mask_->mask, mask_->prior_weights, conditioned_);
-    predict_by_prior_.enqueue(predict_launch_);
-  } else if (predict_launch_.global_0 > 0) {
-    predict_.set_all(mask_->mask, mask_->neighbours, mask_->weights, conditioned_);
-    predict_.enqueue(predict_launch_);
-  }
-}
-
-CutoffMeter::CutoffMeter(const ocl::Device& device, const PnahPlan& plan)
+CutoffMeter::CutoffMeter(const ocl::Device& device, const ImagePlan& plan)
     : device_(device),
       tables_(plan, device.info().is_gpu ? SpectrumCut{.lanes = 1, .fit_group = kSpectrumGroup}
                                          : SpectrumCut{.lanes = kSpectrumLanes, .fit_group = 1}),
@@ -304,7 +164,7 @@ void CutoffMeter::enqueue(const ComplexBuffer& conditioned, const ReportBuffer& 
   keep_.enqueue({.global_0 = static_cast<std::size_t>(frequencies_), .local_0 = 1});
 }
 
-Propagator::Propagator(const ocl::Device& device, const PnahPlan& plan)
+Propagator::Propagator(const ocl::Device& device, const ImagePlan& plan)
     : transfer_(
           std::make_unique<TransferTable>(device, plan, TransferLayout{.stride = plan.columns().padded, .scale = 1.0})),
       is_measured_(plan.measures_cutoff()) {
@@ -344,7 +204,7 @@ void Propagator::enqueue(const ComplexBuffer& spectrum, const StatusBuffer& stat
   crop_.enqueue(crop_launch_);
 }
 
-StagedPnah::StagedPnah(const ocl::Device& device, const PnahPlan& plan)
+StagedPnah::StagedPnah(const ocl::Device& device, const ImagePlan& plan)
     : Imager(device, plan),
       plan_(plan),
       description_(fmt::format("stage by stage, clFFT {} x {}", plan.rows().padded, plan.columns().padded)),

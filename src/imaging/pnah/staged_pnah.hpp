@@ -5,57 +5,21 @@
 #include <string>
 
 #include "cl/fft.hpp"
-#include "imaging/imager.hpp"
-#include "imaging/incomplete_frames.hpp"
 #include "imaging/pnah/auto_cutoff.hpp"
+#include "imaging/pnah/cutoff_search.hpp"
+#include "imaging/priors/microphones.hpp"
+#include "imaging/shared/imager.hpp"
+#include "imaging/shared/incomplete_frames.hpp"
 
 namespace nearfield {
 
 struct MaskBuffers;
 class TransferTable;
 
-/// Replaces unusable microphones and applies the calibration: spectra -> conditioned, [frame][frequency][row][column],
-/// Pa.
-class Microphones {
- public:
-  Microphones(const ocl::Device& device, const PnahPlan& plan);
-  ~Microphones();
-  Microphones(const Microphones&) = delete;
-  Microphones& operator=(const Microphones&) = delete;
-  void use(const MicrophoneMask& mask);
-  /// Writes other predictions from all microphones, [masked][row][column], of one frequency, until another mask is
-  /// used; for a plan that fills from all; empty: those of the mask itself. They must stay unchanged until the write
-  /// has been done.
-  void enqueue_fill(std::size_t frequency, std::span<const float> weights);
-  /// Channels that the mask in use leaves out, ascending.
-  [[nodiscard]] const std::vector<std::int32_t>& masked() const { return masked_; }
-  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status);
-  [[nodiscard]] const ComplexBuffer& conditioned() const { return conditioned_; }
-
- private:
-  ocl::Device device_;
-  ComplexBuffer gains_;
-  ocl::Buffer<float> places_;  ///< [channel][x, y, z], m; one value for a regular grid, which does not use it
-  std::unique_ptr<MaskBuffers> mask_;
-  ocl::Buffer<std::uint8_t> usable_;
-  ComplexBuffer conditioned_;
-  ocl::Kernel check_;
-  ocl::Kernel fill_;
-  ocl::Kernel predict_;
-  ocl::Kernel predict_by_prior_;
-  bool fills_from_all_ = false;
-  bool uses_prior_ = false;  ///< true if the mask has predictions from all microphones
-  std::vector<std::int32_t> masked_;
-  std::vector<float> prior_weights_;  ///< predictions of the mask in use, if the plan fills from all
-  std::vector<bool> has_others_;      ///< true if the device holds others than prior_weights_, [frequency]
-  ocl::Launch launch_;
-  ocl::Launch predict_launch_{};  ///< no items if nothing is masked
-};
-
 /// Measures each hologram's cut-off if the plan sets cutoff: auto: conditioned -> reports.
 class CutoffMeter {
  public:
-  CutoffMeter(const ocl::Device& device, const PnahPlan& plan);
+  CutoffMeter(const ocl::Device& device, const ImagePlan& plan);
   void enqueue(const ComplexBuffer& conditioned, const ReportBuffer& reports, std::size_t frames,
                const FrameHops& hops);
   void forget() const { SpectrumTables::forget(device_, arena_); }
@@ -86,12 +50,12 @@ class Extrapolator {
   ComplexBuffer padded_;
 };
 
-std::unique_ptr<Extrapolator> make_extrapolator(const ocl::Device& device, const PnahPlan& plan);
+std::unique_ptr<Extrapolator> make_extrapolator(const ocl::Device& device, const ImagePlan& plan);
 
 /// Converts the forward transform to the images of all planes: filter, propagator, inverse transform, crop.
 class Propagator {
  public:
-  Propagator(const ocl::Device& device, const PnahPlan& plan);
+  Propagator(const ocl::Device& device, const ImagePlan& plan);
   ~Propagator();
   Propagator(const Propagator&) = delete;
   Propagator& operator=(const Propagator&) = delete;
@@ -118,7 +82,7 @@ class Propagator {
 /// One kernel per stage, transforms by clFFT: supports every plan, in about ten launches.
 class StagedPnah : public Imager {
  public:
-  StagedPnah(const ocl::Device& device, const PnahPlan& plan);
+  StagedPnah(const ocl::Device& device, const ImagePlan& plan);
   /// Always images the whole batch: clFFT's plans have one size.
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
   void use(const MicrophoneMask& mask) override { microphones_.use(mask); }
@@ -128,7 +92,7 @@ class StagedPnah : public Imager {
   [[nodiscard]] std::string description() const override { return description_; }
 
  private:
-  PnahPlan plan_;
+  ImagePlan plan_;
   std::string description_;
   Microphones microphones_;
   std::optional<CutoffMeter> cutoff_meter_;

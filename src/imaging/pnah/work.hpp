@@ -1,6 +1,6 @@
 #pragma once
 #include "cl/work.hpp"
-#include "imaging/array_plan.hpp"
+#include "imaging/shared/array_plan.hpp"
 
 namespace nearfield::work {
 

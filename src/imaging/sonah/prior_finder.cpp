@@ -5,7 +5,7 @@
 
 namespace nearfield {
 
-PriorFinder::PriorFinder(const PnahPlan& plan, std::size_t frequency, const std::vector<PriorModels>& candidates,
+PriorFinder::PriorFinder(const ImagePlan& plan, std::size_t frequency, const std::vector<PriorModels>& candidates,
                          MakeSonahArrays make_arrays)
     : frequency_(frequency), make_arrays_(std::move(make_arrays)) {
   for (const PriorModels& candidate : candidates) {

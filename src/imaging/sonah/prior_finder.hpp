@@ -8,10 +8,10 @@
 #include <span>
 #include <vector>
 
-#include "imaging/search.hpp"
-#include "imaging/sonah/prior_models.hpp"
-#include "imaging/sonah/wave_finder.hpp"
+#include "imaging/priors/prior_models.hpp"
+#include "imaging/shared/search.hpp"
 #include "imaging/sources/source_search.hpp"
+#include "imaging/sources/wave_finder.hpp"
 
 namespace nearfield {
 
@@ -29,7 +29,7 @@ class PriorFinder : public FrequencyFinder {
  public:
   /// `candidates` must outlive it; the first one is in force until one is chosen. make_arrays: called when the prior
   /// changes, so that the thread that computes frames need not make them; may be empty.
-  PriorFinder(const PnahPlan& plan, std::size_t frequency, const std::vector<PriorModels>& candidates,
+  PriorFinder(const ImagePlan& plan, std::size_t frequency, const std::vector<PriorModels>& candidates,
               MakeSonahArrays make_arrays = {});
   /// Starts with its previous choice and findings.
   FoundWaves find(std::span<const std::complex<double>> field, std::uint64_t number,

@@ -11,12 +11,12 @@
 namespace nearfield::reference {
 namespace {
 
-double layers_depth_m(const PnahPlan& plan) {
+double layers_depth_m(const ImagePlan& plan) {
   return plan.holography.prior == FieldPrior::kDeepLayer ? 2.0 * plan.standoff_m : plan.standoff_m;
 }
 
 /// (microphone, source)
-Eigen::MatrixXcd sources_over(const FoundWaves& sources, double k, const PnahPlan& plan) {
+Eigen::MatrixXcd sources_over(const FoundWaves& sources, double k, const ImagePlan& plan) {
   const auto waves = static_cast<Eigen::Index>(sources.waves.size());
   const auto points = static_cast<Eigen::Index>(sources.points.size());
   Eigen::MatrixXcd fields(plan.geometry.channels(), waves + points);
@@ -33,7 +33,7 @@ Eigen::MatrixXcd sources_over(const FoundWaves& sources, double k, const PnahPla
 
 double noise_of(int step) { return 1e-7 * std::pow(1.5, step); }
 
-double prior_density(Complex kz, double k, const PnahPlan& plan) {
+double prior_density(Complex kz, double k, const ImagePlan& plan) {
   const ArrayGeometry& g = plan.geometry;
   const double side_m = std::sqrt(g.rows * g.pitch_y_m * g.columns * g.pitch_x_m);
   const double rounding = 0.3 * k + 2.0 * std::numbers::pi / side_m;
@@ -44,7 +44,7 @@ double prior_density(Complex kz, double k, const PnahPlan& plan) {
   return std::exp(-2.0 * decay * layers_depth_m(plan)) / (std::norm(kz) + rounding * rounding);
 }
 
-std::vector<Wave> prior_waves(double k, const PnahPlan& plan) {
+std::vector<Wave> prior_waves(double k, const ImagePlan& plan) {
   constexpr int kIntervals = 800;
   const double deepest = 20.0 / (plan.standoff_m + layers_depth_m(plan));
   std::vector<Wave> waves;
@@ -70,7 +70,7 @@ double mean_over_directions(double kr, double distance_m) {
   return sum / count;
 }
 
-Eigen::MatrixXd microphone_covariance(const PnahPlan& plan, std::size_t frequency) {
+Eigen::MatrixXd microphone_covariance(const ImagePlan& plan, std::size_t frequency) {
   const std::vector<Wave> waves = prior_waves(plan.wavenumber(frequency), plan);
   std::map<std::pair<int, int>, double> of_lag;
   const auto covariance_of = [&](int rows, int columns) {
@@ -104,7 +104,7 @@ Evidence weigh_noises(const Eigen::VectorXd& powers, const Eigen::VectorXcd& y) 
   return found;
 }
 
-double prior_criterion(const PnahPlan& plan, std::size_t frequency, const Eigen::VectorXcd& field,
+double prior_criterion(const ImagePlan& plan, std::size_t frequency, const Eigen::VectorXcd& field,
                        const FoundWaves& sources) {
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(microphone_covariance(plan, frequency));
   const Eigen::VectorXd powers = solver.eigenvalues().cwiseMax(0.0);

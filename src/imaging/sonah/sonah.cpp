@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "core/system/host.hpp"
-#include "imaging/deferred_search.hpp"
-#include "imaging/image_surface.hpp"
-#include "imaging/imager_reference.hpp"
-#include "imaging/pnah/stages.hpp"
-#include "imaging/sonah/prior_fill.hpp"
+#include "imaging/priors/prior_fill.hpp"
+#include "imaging/shared/deferred_search.hpp"
+#include "imaging/shared/image_surface.hpp"
+#include "imaging/shared/imager_reference.hpp"
+#include "imaging/sonah/sonah_reference.hpp"
 #include "imaging/sonah/wave_search.hpp"
 #include "nearfield/error.hpp"
 
@@ -55,7 +55,7 @@ NamedIntegers integers_of(const SonahArrays& arrays) {
 
 /// Work distribution of a plan: on GPUs every processor has at least two groups even for a single frame. A batch's
 /// frames are summed in the same order, so that they are equal to the last bit.
-SonahCut cut_of(const ocl::DeviceInfo& device, const PnahPlan& plan) {
+SonahCut cut_of(const ocl::DeviceInfo& device, const ImagePlan& plan) {
   if (!device.is_gpu) {
     return {.part_blocks = 8, .pair_part_blocks = 4, .pixel_lanes = kBlock};
   }
@@ -76,7 +76,7 @@ struct SonahMemory {
 };
 
 /// Assumes that no mode is negligible.
-SonahMemory memory_of_sonah(const PnahPlan& plan, const SourceTable& table) {
+SonahMemory memory_of_sonah(const ImagePlan& plan, const SourceTable& table) {
   const MirroredSizes sizes = mirrored_sizes(plan);
   const auto planes = static_cast<double>(table.planes);
   const auto frequencies = static_cast<double>(plan.frequencies_hz.size());
@@ -100,7 +100,7 @@ SonahMemory memory_of_sonah(const PnahPlan& plan, const SourceTable& table) {
           .device = frequencies * (projections + factors + waves + fill)};
 }
 
-void require_memory_for_sonah(const ocl::DeviceInfo& device, const PnahPlan& plan, const SourceTable& table) {
+void require_memory_for_sonah(const ocl::DeviceInfo& device, const ImagePlan& plan, const SourceTable& table) {
   const SonahMemory need = memory_of_sonah(plan, table);
   const auto require = [&](double bytes, double room_bytes, const char* where) {
     constexpr double kMegabyte = 1e6;
@@ -122,7 +122,7 @@ void require_memory_for_sonah(const ocl::DeviceInfo& device, const PnahPlan& pla
 
 }  // namespace
 
-std::string obstacle_to_sonah(const ocl::DeviceInfo& device, const PnahPlan& plan) {
+std::string obstacle_to_sonah(const ocl::DeviceInfo& device, const ImagePlan& plan) {
   if (plan.holography.quantity == Quantity::kActiveIntensity) {
     return "active_intensity";
   }
@@ -136,7 +136,7 @@ std::string obstacle_to_sonah(const ocl::DeviceInfo& device, const PnahPlan& pla
   return "";
 }
 
-Sonah::Sonah(const ocl::Device& device, const PnahPlan& plan)
+Sonah::Sonah(const ocl::Device& device, const ImagePlan& plan)
     : Imager(device, plan),
       frequencies_(plan.frequencies_hz.size()),
       planes_(plan.holography.planes_m.size()),
@@ -175,7 +175,7 @@ Sonah::Sonah(const ocl::Device& device, const PnahPlan& plan)
   }
 }
 
-void Sonah::allocate(const ocl::Device& device, const PnahPlan& plan, const SonahArrays& arrays) {
+void Sonah::allocate(const ocl::Device& device, const ImagePlan& plan, const SonahArrays& arrays) {
   const NamedFloats floats = floats_of(arrays);
   const NamedIntegers integers = integers_of(arrays);
   for (const auto& [name, values] : floats) {
@@ -220,7 +220,7 @@ void Sonah::allocate(const ocl::Device& device, const PnahPlan& plan, const Sona
   incomplete_.fill(device, arena_, plan);
 }
 
-void Sonah::build(const ocl::Device& device, const PnahPlan& plan, const SonahArrays& arrays) {
+void Sonah::build(const ocl::Device& device, const ImagePlan& plan, const SonahArrays& arrays) {
   ocl::Defines defines = {{"ROWS", std::to_string(plan.geometry.rows)},
                           {"COLUMNS", std::to_string(plan.geometry.columns)},
                           {"MODES", std::to_string(modes_)},
@@ -346,7 +346,7 @@ std::unique_ptr<Search> Sonah::make_search() const {
   if (candidates_ == nullptr) {
     return nullptr;
   }
-  return defer_search([plan = std::make_shared<const PnahPlan>(plan_), candidates = candidates_, cut = cut_,
+  return defer_search([plan = std::make_shared<const ImagePlan>(plan_), candidates = candidates_, cut = cut_,
                        room = std::make_shared<const SonahRoom>(room_)] {
     return std::make_unique<WaveSearch>(*plan, candidates, [=](std::size_t candidate, std::size_t frequency) {
       const std::span<const SonahModel> models = (*candidates)[candidate].of_frequency;
@@ -384,7 +384,7 @@ void Sonah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, st
 ImagerEntry sonah_imager() {
   return {.kind = ImagerKind::kSonah,
           .obstacle = obstacle_to_sonah,
-          .make = [](const ocl::Device& device, const PnahPlan& plan) -> std::unique_ptr<Imager> {
+          .make = [](const ocl::Device& device, const ImagePlan& plan) -> std::unique_ptr<Imager> {
             return std::make_unique<Sonah>(device, plan);
           },
           .make_reference = reference::make_sonah};

@@ -6,18 +6,18 @@
 #include <vector>
 
 #include "cl/arena.hpp"
-#include "imaging/imager.hpp"
-#include "imaging/incomplete_frames.hpp"
-#include "imaging/pnah/staged_pnah.hpp"
-#include "imaging/sonah/prior_models.hpp"
+#include "imaging/priors/microphones.hpp"
+#include "imaging/priors/prior_models.hpp"
+#include "imaging/priors/sonah_model.hpp"
+#include "imaging/shared/imager.hpp"
+#include "imaging/shared/incomplete_frames.hpp"
 #include "imaging/sonah/sonah_arrays.hpp"
-#include "imaging/sonah/sonah_model.hpp"
 #include "imaging/sources/source_table.hpp"
 
 namespace nearfield {
 
 /// Reason why statistically optimised holography cannot run this plan on this device, as a sentence; empty if it can.
-std::string obstacle_to_sonah(const ocl::DeviceInfo& device, const PnahPlan& plan);
+std::string obstacle_to_sonah(const ocl::DeviceInfo& device, const ImagePlan& plan);
 
 /// The entry of sonah in the table of imagers.
 ImagerEntry sonah_imager();
@@ -28,7 +28,7 @@ ImagerEntry sonah_imager();
 class Sonah : public Imager {
  public:
   /// Builds the model of every frequency, on all processors.
-  Sonah(const ocl::Device& device, const PnahPlan& plan);
+  Sonah(const ocl::Device& device, const ImagePlan& plan);
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
   void use(const MicrophoneMask& mask) override;
   void forget() override { device_.enqueue_fill(memories_, std::int32_t{0}, "imaging/sonah"); }
@@ -37,8 +37,8 @@ class Sonah : public Imager {
   [[nodiscard]] std::string description() const override { return description_; }
 
  private:
-  void allocate(const ocl::Device& device, const PnahPlan& plan, const SonahArrays& arrays);
-  void build(const ocl::Device& device, const PnahPlan& plan, const SonahArrays& arrays);
+  void allocate(const ocl::Device& device, const ImagePlan& plan, const SonahArrays& arrays);
+  void build(const ocl::Device& device, const ImagePlan& plan, const SonahArrays& arrays);
   void set_results() final;
   void use_prior(std::size_t frequency, const FoundWaves& found);
   void use_sources(std::size_t frequency, const FoundWaves& found);
@@ -53,7 +53,7 @@ class Sonah : public Imager {
   std::int32_t turn_ = 0;                    ///< index of the copy of the memories that is read next
   std::optional<std::uint64_t> last_first_;  ///< hop of the first frame of the last enqueue()
   ocl::Device device_;
-  PnahPlan plan_;
+  ImagePlan plan_;
   ocl::Arena arena_;
   std::shared_ptr<const std::vector<PriorModels>>
       candidates_;                     ///< for searches and their choices; null if the plan sets none

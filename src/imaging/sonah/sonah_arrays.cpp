@@ -95,10 +95,10 @@ std::array<Eigen::ArrayXd, kParities> parts_of_images(const SonahModel& model) {
 
 }  // namespace
 
-SonahArrays::SonahArrays(const PnahPlan& plan)
+SonahArrays::SonahArrays(const ImagePlan& plan)
     : square(is_square(plan.geometry)), on_surface_(plan.surface != nullptr) {}
 
-void SonahArrays::reserve(const PnahPlan& plan, std::span<const SonahModel> models, SonahRoom& room) {
+void SonahArrays::reserve(const ImagePlan& plan, std::span<const SonahModel> models, SonahRoom& room) {
   const SonahArrays of_plan(plan);
   room.rows.resize(models.size(), 0);
   for (std::size_t f = 0; f < models.size(); ++f) {
@@ -126,7 +126,7 @@ SonahSlice SonahArrays::factors_of(std::size_t frequency, std::size_t plane) con
           .count = static_cast<std::size_t>(room_.rows[frequency]) * values_a_row};
 }
 
-SonahArrays::SonahArrays(const PnahPlan& plan, std::span<const SonahModel> models, const SonahCut& cut, SonahRoom room,
+SonahArrays::SonahArrays(const ImagePlan& plan, std::span<const SonahModel> models, const SonahCut& cut, SonahRoom room,
                          std::size_t first_frequency)
     : SonahArrays(plan) {
   cut_ = cut;

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "imaging/sonah/sonah_model.hpp"
+#include "imaging/priors/sonah_model.hpp"
 
 namespace nearfield {
 
@@ -33,10 +33,10 @@ struct SonahSlice {
 class SonahArrays {
  public:
   /// Packs these models, the first of which is that of `first_frequency`; room: for all frequencies of the plan.
-  SonahArrays(const PnahPlan& plan, std::span<const SonahModel> models, const SonahCut& cut, SonahRoom room,
+  SonahArrays(const ImagePlan& plan, std::span<const SonahModel> models, const SonahCut& cut, SonahRoom room,
               std::size_t first_frequency = 0);
   /// Enlarges `room` to the needs of these models.
-  static void reserve(const PnahPlan& plan, std::span<const SonahModel> models, SonahRoom& room);
+  static void reserve(const ImagePlan& plan, std::span<const SonahModel> models, SonahRoom& room);
   /// Slice of an array with `values` in all, the same count per frequency.
   [[nodiscard]] SonahSlice slice_of(std::size_t frequency, std::size_t values) const;
   /// Slice of the factors on a plane.
@@ -62,7 +62,7 @@ class SonahArrays {
   std::vector<float> factors;
 
  private:
-  explicit SonahArrays(const PnahPlan& plan);
+  explicit SonahArrays(const ImagePlan& plan);
   /// Modes of a class in one of the folds of the kernels.
   struct Fold {
     int parity = 0;

@@ -8,8 +8,11 @@
 #include <numbers>
 #include <utility>
 
-#include "imaging/image_surface.hpp"
+#include "imaging/priors/sonah_model.hpp"
+#include "imaging/shared/deferred_search.hpp"
+#include "imaging/shared/image_surface.hpp"
 #include "imaging/sonah/prior_reference.hpp"
+#include "imaging/sonah/wave_search.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::reference {
@@ -18,7 +21,7 @@ namespace {
 constexpr double kHold = 3.0;
 
 /// Factor from pressure to the plan's quantity; displacement is velocity over j omega.
-Complex factor_of(Complex kz, double k, const PnahPlan& plan) {
+Complex factor_of(Complex kz, double k, const ImagePlan& plan) {
   const Complex velocity = kz / (plan.medium.density_kg_m3 * plan.medium.sound_speed_m_s * k);
   if (plan.holography.quantity == Quantity::kDisplacement) {
     return velocity / (Complex(0.0, 1.0) * plan.medium.sound_speed_m_s * k);
@@ -28,7 +31,7 @@ Complex factor_of(Complex kz, double k, const PnahPlan& plan) {
 
 /// Factor from pressure to the plan's quantity along the normal, for a plane wave e^{j (kx x + ky y - kz z)}: velocity
 /// is -grad p / (j omega rho0).
-Complex factor_along(const Eigen::Vector3d& normal, double kx, double ky, Complex kz, double k, const PnahPlan& plan) {
+Complex factor_along(const Eigen::Vector3d& normal, double kx, double ky, Complex kz, double k, const ImagePlan& plan) {
   const double omega = plan.medium.sound_speed_m_s * k;
   const Complex velocity = (normal.z() * kz - normal.x() * kx - normal.y() * ky) / (plan.medium.density_kg_m3 * omega);
   switch (plan.holography.quantity) {
@@ -72,7 +75,7 @@ DirectionMeans direction_means(double distance_m, const std::vector<Wave>& waves
 }
 
 /// Covariances of the quantity along the normal at each place of the surface with the pressure at the microphones.
-Eigen::MatrixXcd surface_covariances(const std::vector<Wave>& waves, double k, const PnahPlan& plan) {
+Eigen::MatrixXcd surface_covariances(const std::vector<Wave>& waves, double k, const ImagePlan& plan) {
   const ImageSurface& surface = *plan.surface;
   const Eigen::Vector3d up(0.0, 0.0, 1.0);
   const Eigen::Vector3d aside(1.0, 0.0, 0.0);
@@ -117,7 +120,7 @@ Eigen::MatrixXcd surface_covariances(const std::vector<Wave>& waves, double k, c
 }
 
 /// The prior's variance summed over the surface, by the mean over directions of each wave.
-double surface_prior_power(const std::vector<Wave>& waves, double k, const PnahPlan& plan) {
+double surface_prior_power(const std::vector<Wave>& waves, double k, const ImagePlan& plan) {
   constexpr int kDirections = 8;  // exact for squares
   double sum = 0.0;
   for (std::size_t pixel = 0; pixel < plan.surface->pixels(); ++pixel) {
@@ -137,7 +140,7 @@ double surface_prior_power(const std::vector<Wave>& waves, double k, const PnahP
 }
 
 /// A plane wave of amplitude 1 at the microphones, on the surface.
-Eigen::VectorXcd wave_over_surface(const PlaneWave& wave, Complex kz, double k, const PnahPlan& plan) {
+Eigen::VectorXcd wave_over_surface(const PlaneWave& wave, Complex kz, double k, const ImagePlan& plan) {
   const ImageSurface& surface = *plan.surface;
   Eigen::VectorXcd values = Eigen::VectorXcd::Zero(static_cast<Eigen::Index>(surface.pixels()));
   for (std::size_t pixel = 0; pixel < surface.pixels(); ++pixel) {
@@ -153,7 +156,7 @@ Eigen::VectorXcd wave_over_surface(const PlaneWave& wave, Complex kz, double k, 
 }
 
 /// Covariance of microphones and, for each plane, of an image with them, at a distance along the array.
-std::vector<Complex> covariances(double distance_m, const std::vector<Wave>& waves, double k, const PnahPlan& plan) {
+std::vector<Complex> covariances(double distance_m, const std::vector<Wave>& waves, double k, const ImagePlan& plan) {
   const HolographySettings& holography = plan.holography;
   std::vector<Complex> sums(1 + holography.planes_m.size());
   for (const Wave& wave : waves) {
@@ -169,7 +172,7 @@ std::vector<Complex> covariances(double distance_m, const std::vector<Wave>& wav
   return sums;
 }
 
-double image_prior(const std::vector<Wave>& waves, double k, const PnahPlan& plan) {
+double image_prior(const std::vector<Wave>& waves, double k, const ImagePlan& plan) {
   double sum = 0.0;
   for (const Wave& wave : waves) {
     sum += wave.power * std::norm(factor_of(wave.kz, k, plan)) *
@@ -180,7 +183,7 @@ double image_prior(const std::vector<Wave>& waves, double k, const PnahPlan& pla
 
 /// Wavenumber at which the prior's density at the microphones falls to that of the noise, in steps of 0.01 rad/m of
 /// decay.
-double equivalent_cutoff(double noise, double microphone, double k, const PnahPlan& plan) {
+double equivalent_cutoff(double noise, double microphone, double k, const ImagePlan& plan) {
   const double white = noise * plan.geometry.pitch_x_m * plan.geometry.pitch_y_m / (2.0 * std::numbers::pi);
   double decay = 0.0;
   while (prior_density(Complex(0.0, -decay), k, plan) * std::exp(-2.0 * decay * plan.standoff_m) >=
@@ -217,7 +220,7 @@ Sonah::NoiseMemory noise_remembered(Sonah::NoiseMemory memory, int which, std::i
 
 }  // namespace
 
-Sonah::Sonah(const PnahPlan& plan)
+Sonah::Sonah(const ImagePlan& plan)
     : plan_(plan),
       priors_(plan.frequencies_hz.size(),
               plan.holography.prior == FieldPrior::kAuto ? FieldPrior::kLayer : plan.holography.prior) {
@@ -226,7 +229,7 @@ Sonah::Sonah(const PnahPlan& plan)
   }
 }
 
-Sonah::Frequency Sonah::make_frequency(std::size_t frequency, const PnahPlan& plan) {
+Sonah::Frequency Sonah::make_frequency(std::size_t frequency, const ImagePlan& plan) {
   const ArrayGeometry& geometry = plan.geometry;
   const double k = plan.wavenumber(frequency);
   const std::vector<Wave> waves = prior_waves(k, plan);
@@ -294,7 +297,7 @@ void Sonah::use(const WaveFindings& findings) {
     const FieldPrior prior = findings.waves[f].prior.value();
     if (prior != std::exchange(priors_[f], prior)) {
       const std::array<NoiseMemory, 2> memories = frequencies_[f].memories;
-      PnahPlan plan = plan_;
+      ImagePlan plan = plan_;
       plan.holography.prior = prior;
       frequencies_[f] = make_frequency(f, plan);
       frequencies_[f].memories = memories;
@@ -379,7 +382,7 @@ void Sonah::make_fill(const std::vector<int>& masked) {
   }
   for (std::size_t f = 0; f < frequencies_.size(); ++f) {
     const bool is_residual = fills_residual(f);
-    PnahPlan plan = plan_;
+    ImagePlan plan = plan_;
     plan.holography.prior = is_residual ? priors_[f] : FieldPrior::kLayer;
     const Eigen::MatrixXd covariance = microphone_covariance(plan, f);
     Eigen::MatrixXd between = covariance(usable, usable);
@@ -418,11 +421,11 @@ int Sonah::noise_of_frame(Frequency& frequency, const std::vector<double>& costs
   return step;
 }
 
-PnahImages Sonah::image(std::span<const Complex> spectra, const PnahPlan& masked, const FrameHop& hop) {
+Images Sonah::image(std::span<const Complex> spectra, const ImagePlan& masked, const FrameHop& hop) {
   const ConditionedSpectra conditioned = condition_microphones(spectra, masked);
   const std::size_t planes = plan_.holography.planes_m.size();
   const std::size_t pixels = static_cast<std::size_t>(plan_.image_rows() * plan_.image_columns());
-  PnahImages frame;
+  Images frame;
   frame.flags = conditioned.flags;
   frame.non_finite_channels = conditioned.non_finite_channels;
   frame.images.resize(planes * frequencies_.size() * pixels);
@@ -473,5 +476,38 @@ PnahImages Sonah::image(std::span<const Complex> spectra, const PnahPlan& masked
   }
   return frame;
 }
+
+namespace {
+
+class SonahProcessor : public Imager {
+ public:
+  explicit SonahProcessor(const ImagePlan& plan) : plan_(plan), masked_plan_(plan), sonah_(plan) {}
+  Images image(std::span<const Complex> spectra) override { return sonah_.image(spectra, masked_plan_, take_hop()); }
+  void use(const MicrophoneMask& mask) override {
+    masked_plan_.dead_channels.assign(mask.channels.begin(), mask.channels.end());
+  }
+  void forget() override { sonah_.forget(); }
+  void adopt(const std::shared_ptr<const Findings>& findings) override {
+    sonah_.use(findings_as<WaveFindings>(findings));
+  }
+  [[nodiscard]] std::unique_ptr<Search> make_search() const override {
+    if (plan_.holography.search_every_frames == 0) {
+      return nullptr;
+    }
+    return defer_search([plan = plan_] {
+      return std::make_unique<WaveSearch>(
+          plan, std::make_shared<const std::vector<PriorModels>>(make_candidate_models(plan)));
+    });
+  }
+
+ private:
+  ImagePlan plan_;
+  ImagePlan masked_plan_;  ///< plan_ with the mask in effect
+  Sonah sonah_;
+};
+
+}  // namespace
+
+std::unique_ptr<Imager> make_sonah(const ImagePlan& plan) { return std::make_unique<SonahProcessor>(plan); }
 
 }  // namespace nearfield::reference

@@ -6,8 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "imaging/pnah/pnah_reference.hpp"
-#include "imaging/search.hpp"
+#include "imaging/shared/imager_reference.hpp"
+#include "imaging/shared/reference_images.hpp"
+#include "imaging/shared/search.hpp"
 #include "imaging/sources/source_reference.hpp"
 
 /// Statistically optimised near-field holography in plain double precision, from the formulas of docs/sonah.md: whole
@@ -16,7 +17,7 @@ namespace nearfield::reference {
 
 class Sonah {
  public:
-  explicit Sonah(const PnahPlan& plan);
+  explicit Sonah(const ImagePlan& plan);
   /// One of the two memories of a frequency's noise.
   struct NoiseMemory {
     std::int64_t begun_half = 0;  ///< number of the half of a memory in which it began
@@ -26,9 +27,9 @@ class Sonah {
   };
   /// Images one frame of spectra [frequency][row][column], Pa; masks the dead channels of `masked` instead of the
   /// plan's. Keeps the noise that was most probable in the memory's first half if it is still about as probable.
-  PnahImages image(std::span<const Complex> spectra, const PnahPlan& masked, const FrameHop& hop);
+  Images image(std::span<const Complex> spectra, const ImagePlan& masked, const FrameHop& hop);
   /// Images the first frame of a stream.
-  PnahImages image(std::span<const Complex> spectra) { return image(spectra, plan_, FrameHop()); }
+  Images image(std::span<const Complex> spectra) { return image(spectra, plan_, FrameHop()); }
   /// Forgets the noise of all frames.
   void forget();
   /// Sets the priors, and the plane waves and point sources to fit, from the next frame on; only the sources'
@@ -46,7 +47,7 @@ class Sonah {
     std::array<NoiseMemory, 2> memories = {};  ///< the first begins in even halves, the second in odd ones
     FoundWaves found;
   };
-  static Frequency make_frequency(std::size_t frequency, const PnahPlan& plan);
+  static Frequency make_frequency(std::size_t frequency, const ImagePlan& plan);
   /// Step of noise for a frame with these costs, which are added to both memories.
   static int noise_of_frame(Frequency& frequency, const std::vector<double>& costs, const FrameHop& hop);
   /// Predictions of masked microphones from all others, for the mask used last: by the layer, or from the residual of
@@ -65,10 +66,12 @@ class Sonah {
   /// Field of the plan's quantity for amplitude 1. [pixel]
   [[nodiscard]] Eigen::VectorXcd on_plane(std::size_t frequency, const Source& source, std::size_t plane) const;
   [[nodiscard]] SourceShare fit_waves(std::size_t frequency, const Eigen::VectorXcd& field) const;
-  PnahPlan plan_;
+  ImagePlan plan_;
   std::vector<FieldPrior> priors_;  ///< in force, [frequency]
   std::vector<Frequency> frequencies_;
   PriorFill fill_;
 };
+
+std::unique_ptr<Imager> make_sonah(const ImagePlan& plan);
 
 }  // namespace nearfield::reference

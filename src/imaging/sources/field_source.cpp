@@ -58,7 +58,7 @@ Complex slope_of(const PointField& field, const PointSource& point, int coordina
   return point.is_disc() && coordinate == 2 ? field.by_radius : -field.gradient(coordinate);
 }
 
-Complex quantity_of(const PnahPlan& plan, double k, const PointField& field, const Eigen::Vector3d& normal) {
+Complex quantity_of(const ImagePlan& plan, double k, const PointField& field, const Eigen::Vector3d& normal) {
   if (plan.holography.quantity == Quantity::kPressure) {
     return field.pressure;
   }
@@ -68,7 +68,7 @@ Complex quantity_of(const PnahPlan& plan, double k, const PointField& field, con
   return plan.holography.quantity == Quantity::kDisplacement ? velocity / Complex(0.0, omega) : velocity;
 }
 
-double disc_edge_m(const PnahPlan& plan) {
+double disc_edge_m(const ImagePlan& plan) {
   const ImageGrid grid = plan.grid();
   return kDiscEdgeOfPixel * std::sqrt(grid.pitch_x_m * grid.pitch_y_m) / grid.upsample;
 }

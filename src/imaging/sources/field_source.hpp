@@ -5,8 +5,8 @@
 #include <variant>
 #include <vector>
 
-#include "imaging/pnah/pnah_plan.hpp"
-#include "imaging/search.hpp"
+#include "imaging/shared/image_plan.hpp"
+#include "imaging/shared/search.hpp"
 
 /// Plane waves and point sources that are fitted beside a prior (docs/sonah.md).
 namespace nearfield {
@@ -40,9 +40,9 @@ PointField point_field(const PointSource& point, const Eigen::Vector3d& place_m,
 std::complex<double> slope_of(const PointField& field, const PointSource& point, int coordinate);
 /// Converts pressure and gradient to the plan's quantity along a normal: v = -grad p / (j omega rho0), displacement v /
 /// (j omega).
-std::complex<double> quantity_of(const PnahPlan& plan, double k, const PointField& field,
+std::complex<double> quantity_of(const ImagePlan& plan, double k, const PointField& field,
                                  const Eigen::Vector3d& normal);
 /// Edge of discs in images with this plan's pixel distance.
-double disc_edge_m(const PnahPlan& plan);
+double disc_edge_m(const ImagePlan& plan);
 
 }  // namespace nearfield

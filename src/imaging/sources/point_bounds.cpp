@@ -26,7 +26,7 @@ constexpr double kMostDeeper = 0.5;
 
 }  // namespace
 
-PointBounds::PointBounds(const PnahPlan& plan, double step_x_m, double step_y_m)
+PointBounds::PointBounds(const ImagePlan& plan, double step_x_m, double step_y_m)
     : standoff_m_(plan.standoff_m),
       step_x_m_(step_x_m),
       step_y_m_(step_y_m),

@@ -2,8 +2,8 @@
 #include <Eigen/Dense>
 #include <array>
 
-#include "imaging/pnah/pnah_plan.hpp"
-#include "imaging/search.hpp"
+#include "imaging/shared/image_plan.hpp"
+#include "imaging/shared/search.hpp"
 
 namespace nearfield {
 
@@ -17,7 +17,7 @@ class PointBounds {
  public:
   /// step_x_m, step_y_m: from a position of the grid of candidates to its neighbours. The array's extent and its pitch
   /// are those of the images' grid, whose nodes are the microphones of a regular array.
-  PointBounds(const PnahPlan& plan, double step_x_m, double step_y_m);
+  PointBounds(const ImagePlan& plan, double step_x_m, double step_y_m);
   /// Height below which all sources lie: the surface, or the lowest plane where that is lower.
   [[nodiscard]] double floor_m() const { return floor_m_; }
   [[nodiscard]] double depth_m(const PointSource& point) const { return floor_m_ - point.z_m; }

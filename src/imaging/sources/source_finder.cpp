@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/stoppable.hpp"
-#include "imaging/noise_steps.hpp"
+#include "imaging/shared/noise_steps.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {

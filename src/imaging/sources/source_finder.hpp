@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "imaging/search.hpp"
+#include "imaging/shared/search.hpp"
 #include "imaging/sources/field_source.hpp"
 #include "imaging/sources/source_space.hpp"
 #include "imaging/sources/usable_weights.hpp"

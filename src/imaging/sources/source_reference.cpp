@@ -5,13 +5,13 @@
 #include <numbers>
 #include <utility>
 
-#include "imaging/image_surface.hpp"
+#include "imaging/shared/image_surface.hpp"
 
 namespace nearfield::reference {
 namespace {
 
 /// The plan's quantity of a monopole e^{-jkr} / r along a normal, at the end of this vector from it.
-Complex monopole(const Eigen::Vector3d& from_source_m, const Eigen::Vector3d& normal, double k, const PnahPlan& plan) {
+Complex monopole(const Eigen::Vector3d& from_source_m, const Eigen::Vector3d& normal, double k, const ImagePlan& plan) {
   const double r = from_source_m.norm();
   const Complex pressure = std::exp(Complex(0.0, -k * r)) / r;
   if (plan.holography.quantity == Quantity::kPressure) {
@@ -27,7 +27,7 @@ Complex monopole(const Eigen::Vector3d& from_source_m, const Eigen::Vector3d& no
 /// The plan's quantity, along +z, of the mean of e^{-jkr} / r over a disc, at the end of this vector from its centre:
 /// polar coordinates around the place, in which the integral along each ray over the disc is closed. In the disc's own
 /// plane the velocity falls over `edge_m` at the rim.
-Complex disc(const Eigen::Vector3d& from_centre_m, double radius_m, double k, double edge_m, const PnahPlan& plan) {
+Complex disc(const Eigen::Vector3d& from_centre_m, double radius_m, double k, double edge_m, const ImagePlan& plan) {
   constexpr int kRays = 1440;
   const double z_m = from_centre_m.z();
   const double across_m = std::hypot(from_centre_m.x(), from_centre_m.y());
@@ -70,7 +70,7 @@ Complex disc(const Eigen::Vector3d& from_centre_m, double radius_m, double k, do
 }  // namespace
 
 Complex point_at(const Eigen::Vector3d& place_m, const Eigen::Vector3d& normal, const PointSource& point, double k,
-                 const PnahPlan& plan) {
+                 const ImagePlan& plan) {
   const Eigen::Vector3d from_source_m = place_m - Eigen::Vector3d(point.x_m, point.y_m, point.z_m);
   if (!point.is_disc()) {
     return monopole(from_source_m, normal, k, plan);
@@ -80,7 +80,7 @@ Complex point_at(const Eigen::Vector3d& place_m, const Eigen::Vector3d& normal, 
   return disc(from_source_m, point.radius_m, k, 0.25 * pixel_m, plan);  // along +z
 }
 
-Eigen::VectorXcd wave_over(const PlaneWave& wave, const PnahPlan& plan, int upsample) {
+Eigen::VectorXcd wave_over(const PlaneWave& wave, const ImagePlan& plan, int upsample) {
   const ArrayGeometry& geometry = plan.geometry;
   const int columns = upsample * (geometry.columns - 1) + 1;
   Eigen::VectorXcd values(Eigen::Index{upsample * (geometry.rows - 1) + 1} * columns);
@@ -94,8 +94,8 @@ Eigen::VectorXcd wave_over(const PlaneWave& wave, const PnahPlan& plan, int upsa
   return values;
 }
 
-Eigen::VectorXcd point_over(const PointSource& point, double k, const PnahPlan& plan) {
-  PnahPlan pressure = plan;
+Eigen::VectorXcd point_over(const PointSource& point, double k, const ImagePlan& plan) {
+  ImagePlan pressure = plan;
   pressure.holography.quantity = Quantity::kPressure;
   Eigen::VectorXcd values(plan.geometry.channels());
   for (int channel = 0; channel < plan.geometry.channels(); ++channel) {
@@ -105,7 +105,7 @@ Eigen::VectorXcd point_over(const PointSource& point, double k, const PnahPlan& 
   return values;
 }
 
-Eigen::VectorXcd point_image(const PointSource& point, double k, double plane_m, const PnahPlan& plan) {
+Eigen::VectorXcd point_image(const PointSource& point, double k, double plane_m, const ImagePlan& plan) {
   const int columns = plan.image_columns();
   Eigen::VectorXcd values = Eigen::VectorXcd::Zero(Eigen::Index{plan.image_rows()} * columns);
   for (Eigen::Index i = 0; i < values.size(); ++i) {

@@ -5,24 +5,24 @@
 #include <variant>
 #include <vector>
 
-#include "imaging/pnah/pnah_reference.hpp"
-#include "imaging/search.hpp"
+#include "imaging/shared/reference_images.hpp"
+#include "imaging/shared/search.hpp"
 
 /// Fields of plane waves and point sources beside a prior, in double precision from their formulas.
 namespace nearfield::reference {
 
 /// e^{j (kx x + ky y)} over the microphones, or over an image's pixels.
-Eigen::VectorXcd wave_over(const PlaneWave& wave, const PnahPlan& plan, int upsample);
+Eigen::VectorXcd wave_over(const PlaneWave& wave, const ImagePlan& plan, int upsample);
 
 /// A monopole's pressure e^{-jkr} / r at the microphones.
-Eigen::VectorXcd point_over(const PointSource& point, double k, const PnahPlan& plan);
+Eigen::VectorXcd point_over(const PointSource& point, double k, const ImagePlan& plan);
 
 /// The plan's quantity of a monopole at a place, along a normal.
 Complex point_at(const Eigen::Vector3d& place_m, const Eigen::Vector3d& normal, const PointSource& point, double k,
-                 const PnahPlan& plan);
+                 const ImagePlan& plan);
 
 /// The plan's quantity of a monopole at each pixel of a plane, or of the plan's surface, 0 for pixels off it.
-Eigen::VectorXcd point_image(const PointSource& point, double k, double plane_m, const PnahPlan& plan);
+Eigen::VectorXcd point_image(const PointSource& point, double k, double plane_m, const ImagePlan& plan);
 
 /// Functions of an imager for a fit of sources beside a prior, for amplitude 1.
 struct SourceProblem {

@@ -6,7 +6,7 @@
 
 namespace nearfield {
 
-SourceSearch::SourceSearch(const PnahPlan& plan, std::vector<std::unique_ptr<FrequencyFinder>> finders,
+SourceSearch::SourceSearch(const ImagePlan& plan, std::vector<std::unique_ptr<FrequencyFinder>> finders,
                            std::shared_ptr<const void> models)
     : plan_(plan), models_(std::move(models)), finders_(std::move(finders)) {}
 
@@ -30,7 +30,7 @@ void SourceSearch::restart() {
   }
 }
 
-std::vector<std::complex<double>> usable_spectra(std::span<const std::complex<float>> spectra, const PnahPlan& plan,
+std::vector<std::complex<double>> usable_spectra(std::span<const std::complex<float>> spectra, const ImagePlan& plan,
                                                  const MicrophoneMask& mask) {
   const auto channels = static_cast<std::size_t>(plan.geometry.channels());
   std::vector<std::complex<double>> fields(spectra.begin(), spectra.end());

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "imaging/microphone_mask.hpp"
-#include "imaging/pnah/pnah_plan.hpp"
-#include "imaging/search.hpp"
+#include "imaging/shared/image_plan.hpp"
+#include "imaging/shared/microphone_mask.hpp"
+#include "imaging/shared/search.hpp"
 
 namespace nearfield {
 
@@ -30,7 +30,7 @@ class FrequencyFinder {
 class SourceSearch : public Search {
  public:
   /// finders: [frequency]; models: owner of the data that they refer to.
-  SourceSearch(const PnahPlan& plan, std::vector<std::unique_ptr<FrequencyFinder>> finders,
+  SourceSearch(const ImagePlan& plan, std::vector<std::unique_ptr<FrequencyFinder>> finders,
                std::shared_ptr<const void> models);
   using Search::search;
   std::shared_ptr<const Findings> search(std::span<const std::complex<float>> spectra, const MicrophoneMask& mask,
@@ -38,9 +38,14 @@ class SourceSearch : public Search {
   void restart() override;
 
  private:
-  PnahPlan plan_;
+  ImagePlan plan_;
   std::shared_ptr<const void> models_;
   std::vector<std::unique_ptr<FrequencyFinder>> finders_;
 };
+
+/// Spectra as an imager uses them: calibrated, masked microphones predicted. [frequency][row][column], Pa; empty if a
+/// microphone that is not masked has a value that is not finite.
+std::vector<std::complex<double>> usable_spectra(std::span<const std::complex<float>> spectra, const ImagePlan& plan,
+                                                 const MicrophoneMask& mask);
 
 }  // namespace nearfield

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "imaging/microphone_mask.hpp"
+#include "imaging/shared/microphone_mask.hpp"
 #include "imaging/sources/field_source.hpp"
 
 namespace nearfield {

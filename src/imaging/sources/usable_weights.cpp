@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "imaging/noise_steps.hpp"
+#include "imaging/shared/noise_steps.hpp"
 
 namespace nearfield {
 

@@ -11,7 +11,7 @@
 
 #include "engine/microphone_watch.hpp"
 #include "health/bit_statistics.hpp"
-#include "imaging/missing_information.hpp"
+#include "imaging/priors/missing_information.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/recording.hpp"
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numbers>
 
+#include "imaging/priors/make_mask.hpp"
 #include "nearfield/error.hpp"
 #include "processors/beamform/array_reference.hpp"
 #include "processors/beamform/plan.hpp"

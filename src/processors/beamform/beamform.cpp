@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cl/device.hpp"
+#include "imaging/priors/make_mask.hpp"
 #include "processors/beamform/das_maps.hpp"
 #include "processors/beamform/held_losses.hpp"
 #include "processors/beamform/history/history.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 #include <optional>
 
-#include "imaging/short_dft.hpp"
+#include "imaging/shared/short_dft.hpp"
 #include "nearfield/geometry.hpp"
 #include "processors/far_field/settings.hpp"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "imaging/array_plan.hpp"
+#include "imaging/shared/array_plan.hpp"
 #include "processors/far_field/position.hpp"
 
 /// Tables for the kernels of far-field imagers.

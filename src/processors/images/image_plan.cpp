@@ -6,7 +6,7 @@
 
 #include "config/config.hpp"
 #include "config/schema/processor_kinds.hpp"
-#include "imaging/image_surface.hpp"
+#include "imaging/shared/image_surface.hpp"
 #include "nearfield/error.hpp"
 #include "processors/images/settings.hpp"
 #include "processors/images/source_files.hpp"
@@ -63,8 +63,8 @@ void describe_surface(ImagesHeader& header, const ImageSurface& surface) {
 
 }  // namespace
 
-PnahPlan image_plan(const ProcessorPlan& plan) {
-  PnahPlan out;
+ImagePlan image_plan(const ProcessorPlan& plan) {
+  ImagePlan out;
   static_cast<ArrayPlan&>(out) = plan.array;
   out.holography = dynamic_cast<const ImageKindSettings&>(*plan.own).images;
   out.holography.standoff_m = plan.array.standoff_m;
@@ -108,7 +108,7 @@ std::unique_ptr<KindSettings> first_settings(const HolographySettings& holograph
   return own;
 }
 
-ImagesHeader images_header(const ProcessorPlan& plan, const PnahPlan& images) {
+ImagesHeader images_header(const ProcessorPlan& plan, const ImagePlan& images) {
   const HolographySettings& holography = images.holography;
   const ImageGrid grid = images.grid();
   ImagesHeader header;

@@ -2,14 +2,14 @@
 #include <memory>
 #include <string_view>
 
-#include "imaging/pnah/pnah_plan.hpp"
+#include "imaging/shared/image_plan.hpp"
 #include "nearfield/frame.hpp"
 #include "processors/processor.hpp"
 
 namespace nearfield {
 
 /// Plan from the processor's own settings, which must be ImageKindSettings; its imager is chosen. Throws ConfigError.
-PnahPlan image_plan(const ProcessorPlan& plan);
+ImagePlan image_plan(const ProcessorPlan& plan);
 
 /// Kind and settings of the first processor, which makes images of `frequencies` frequencies (all bins of bands
 /// included) unless `holography.imager` is none.
@@ -20,6 +20,6 @@ std::unique_ptr<KindSettings> first_settings(const HolographySettings& holograph
 bool fills_from_all(std::string_view kind);
 
 /// Header of its images; device and front end are left empty.
-ImagesHeader images_header(const ProcessorPlan& plan, const PnahPlan& images);
+ImagesHeader images_header(const ProcessorPlan& plan, const ImagePlan& images);
 
 }  // namespace nearfield

@@ -7,16 +7,18 @@
 #include <string>
 
 #include "core/extent_text.hpp"
+#include "imaging/imager_table.hpp"
 #include "imaging/operators/operator_space.hpp"
 #include "imaging/pnah/work.hpp"
+#include "imaging/priors/missing_information.hpp"
 #include "processors/images/settings.hpp"
 
 namespace nearfield {
 namespace {
 
 /// Falls back to pnah if the settings name no imager and this device lacks memory for the preferred one.
-PnahPlan possible_here(const ocl::Device& device, const ProcessorPlan& plan) {
-  PnahPlan wanted = image_plan(plan);
+ImagePlan possible_here(const ocl::Device& device, const ProcessorPlan& plan) {
+  ImagePlan wanted = image_plan(plan);
   const bool is_free = dynamic_cast<const ImageKindSettings&>(*plan.own).images.imager == ImagerKind::kAuto;
   if (is_free && !wanted.surface && wanted.geometry.is_grid() &&
       !imager_entry(wanted.holography.imager).obstacle(device.info(), wanted).empty()) {
@@ -26,13 +28,13 @@ PnahPlan possible_here(const ocl::Device& device, const ProcessorPlan& plan) {
   return wanted;
 }
 
-ImageProducts image_products_of(const ProcessorPlan& plan, const PnahPlan& images) {
+ImageProducts image_products_of(const ProcessorPlan& plan, const ImagePlan& images) {
   return ImageProducts(images_header(plan, images), images.holography,
                        plan_bands(plan.settings->front_end, images.holography.quantity, plan.sample_rate_hz),
                        images.frequencies_hz.size());
 }
 
-ResultHeader header_of(const ImageProducts& products, const PnahPlan& images) {
+ResultHeader header_of(const ImageProducts& products, const ImagePlan& images) {
   ResultHeader header = result_header(products.header());
   header.memory_hops = images.memory_hops();
   return header;
@@ -48,7 +50,7 @@ Remarks remarks_of_images(const ProcessorPlan& plan) {
                                         plan.name, plan.array.geometry.channels(),
                                         text_of(image_grid(plan.array.geometry, images.upsample))));
   }
-  const PnahPlan wanted = image_plan(plan);
+  const ImagePlan wanted = image_plan(plan);
   if (wanted.sources) {
     std::vector<double> xyz_m;
     for (const Eigen::Vector3d& place : wanted.sources->places_m) {
@@ -103,7 +105,7 @@ ProcessorEntry operators_entry() {
   return entry_of("operators", [](const ProcessorPlan& plan) { return work::microphones(plan.array, plan.batch); });
 }
 
-MissingOfImages::MissingOfImages(const PnahPlan& plan)
+MissingOfImages::MissingOfImages(const ImagePlan& plan)
     : in_model_(plan.holography.imager == ImagerKind::kOperators ? missing_information(plan, dead_of(plan))
                                                                  : MissingInformation()),
       microphones_(plan.geometry.channels()),
@@ -172,7 +174,7 @@ void ImageProcessor::clear() {
 }
 
 Processor::Outcome ImageProcessor::add(std::span<const Complex> spectra) {
-  const PnahImages result = imager_->image(spectra);
+  const Images result = imager_->image(spectra);
   images_.insert(images_.end(), result.images.begin(), result.images.end());
   reports_.insert(reports_.end(), result.reports.begin(), result.reports.end());
   non_finite_.push_back(result.non_finite_channels);

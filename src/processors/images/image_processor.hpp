@@ -3,8 +3,8 @@
 #include <memory>
 #include <optional>
 
-#include "imaging/imager.hpp"
-#include "imaging/imager_reference.hpp"
+#include "imaging/shared/imager.hpp"
+#include "imaging/shared/imager_reference.hpp"
 #include "processors/images/image_plan.hpp"
 #include "processors/images/image_products.hpp"
 #include "processors/processor.hpp"
@@ -19,14 +19,14 @@ class ImagesOnHost {
   [[nodiscard]] virtual std::span<const std::complex<float>> images() const = 0;
   /// [window][frequency], likewise.
   [[nodiscard]] virtual std::span<const FilterReport> reports() const = 0;
-  [[nodiscard]] virtual const PnahPlan& plan() const = 0;
+  [[nodiscard]] virtual const ImagePlan& plan() const = 0;
 };
 
 /// Share of the information in a window's images that the microphones in use do not provide.
 class MissingOfImages {
  public:
   /// Starts with the microphones that the plan masks.
-  explicit MissingOfImages(const PnahPlan& plan);
+  explicit MissingOfImages(const ImagePlan& plan);
   void use(const MicrophoneMask& mask);
   /// [frequency], if `non_finite` of the used microphones are not finite; valid until the next call.
   std::span<const double> with(int non_finite);
@@ -62,10 +62,10 @@ class ImageProcessor : public Processor, public ImagesOnHost {
   [[nodiscard]] std::string description() const override { return imager_->description(); }
   [[nodiscard]] std::span<const std::complex<float>> images() const override;
   [[nodiscard]] std::span<const FilterReport> reports() const override { return imager_->host_reports(); }
-  [[nodiscard]] const PnahPlan& plan() const override { return plan_; }
+  [[nodiscard]] const ImagePlan& plan() const override { return plan_; }
 
  private:
-  PnahPlan plan_;
+  ImagePlan plan_;
   std::unique_ptr<Imager> imager_;
   ImageProducts products_;
   MissingOfImages missing_;
@@ -94,10 +94,10 @@ class ImageProcessor : public Processor, public ImagesOnHost {
   [[nodiscard]] std::unique_ptr<Search> make_search() const override { return imager_->make_search(); }
   [[nodiscard]] std::span<const std::complex<float>> images() const override { return images_; }
   [[nodiscard]] std::span<const FilterReport> reports() const override { return reports_; }
-  [[nodiscard]] const PnahPlan& plan() const override { return plan_; }
+  [[nodiscard]] const ImagePlan& plan() const override { return plan_; }
 
  private:
-  PnahPlan plan_;
+  ImagePlan plan_;
   std::unique_ptr<Imager> imager_;
   ImageProducts products_;
   MissingOfImages missing_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "imaging/missing_information.hpp"
+#include "imaging/priors/missing_information.hpp"
 
 namespace nearfield {
 namespace {

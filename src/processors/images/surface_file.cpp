@@ -12,7 +12,7 @@
 #include "core/file_text.hpp"
 #include "core/place_text.hpp"
 #include "core/system/regular_file.hpp"
-#include "imaging/image_surface.hpp"
+#include "imaging/shared/image_surface.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "frontend/common/clipping.hpp"
+#include "imaging/priors/make_mask.hpp"
 #include "nearfield/frame.hpp"
 #include "processors/far_field/array.hpp"
 #include "processors/far_field/subset.hpp"

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "cl/device.hpp"
+#include "imaging/priors/make_mask.hpp"
 #include "processors/processor.hpp"
 
 namespace nearfield {

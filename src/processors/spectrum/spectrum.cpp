@@ -8,6 +8,7 @@
 #include "cl/fft.hpp"
 #include "frontend/common/clipping.hpp"
 #include "frontend/samples/decimator_design.hpp"
+#include "imaging/priors/make_mask.hpp"
 #include "nearfield/frame.hpp"
 #include "processors/spectrum/plan.hpp"
 

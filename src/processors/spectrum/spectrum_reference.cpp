@@ -5,6 +5,7 @@
 
 #include "frontend/common/clipping.hpp"
 #include "frontend/samples/decimator_reference.hpp"
+#include "imaging/priors/make_mask.hpp"
 #include "nearfield/frame.hpp"
 #include "processors/spectrum/plan.hpp"
 

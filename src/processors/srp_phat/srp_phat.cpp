@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cl/device.hpp"
+#include "imaging/priors/make_mask.hpp"
 #include "processors/far_field/device_tables.hpp"
 #include "processors/far_field/subset.hpp"
 #include "processors/srp_phat/cut.hpp"

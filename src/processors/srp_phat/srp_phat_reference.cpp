@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "imaging/priors/make_mask.hpp"
 #include "processors/srp_phat/history.hpp"
 
 /// SRP-PHAT by its definition: the power of the sum of all microphones' phases, turned back by each pixel's delays.

@@ -11,7 +11,7 @@
 #include "nearfield/network.hpp"
 #include "stream/ingest_ring.hpp"
 #include "stream/packets/packet.hpp"
-#include "stream/sending/sender.hpp"
+#include "stream/packets/sender.hpp"
 
 namespace nearfield {
 

@@ -12,7 +12,7 @@
 #include "core/system/clocks.hpp"
 #include "nearfield/error.hpp"
 #include "stream/packets/socket.hpp"
-#include "stream/sending/pacer.hpp"
+#include "stream/sources/pacer.hpp"
 
 namespace nearfield {
 namespace {

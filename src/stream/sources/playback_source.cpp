@@ -7,7 +7,7 @@
 #include "core/system/clocks.hpp"
 #include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
-#include "stream/sending/pacer.hpp"
+#include "stream/sources/pacer.hpp"
 #include "stream/sources/playback.hpp"
 
 namespace nearfield {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "imaging/priors/make_mask.hpp"
 #include "processors/beamform/das_maps.hpp"
 #include "processors/beamform/held_losses.hpp"
 #include "processors/beamform/history/decomposition.hpp"

@@ -5,6 +5,7 @@
 #include <deque>
 #include <limits>
 
+#include "imaging/priors/make_mask.hpp"
 #include "processors/beamform/array_reference.hpp"
 #include "processors/beamform/held_losses.hpp"
 #include "processors/beamform/history/history.hpp"

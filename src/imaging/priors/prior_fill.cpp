@@ -1,0 +1,83 @@
+#include "imaging/priors/prior_fill.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "imaging/priors/prior_inverses.hpp"
+#include "imaging/shared/each_frequency.hpp"
+
+namespace nearfield {
+namespace {
+
+using Eigen::Index;
+
+/// Cache of this process: engines and imagers that mask the same array make masks one after the other.
+PriorInverses& kept_inverses() {
+  static PriorInverses kept(kFillNoise, kKeptInverseBytes);
+  return kept;
+}
+
+}  // namespace
+
+FoldedPlace folded_place(const ArrayGeometry& geometry, Index channel, std::size_t parity) {
+  const Index row = channel / geometry.columns;
+  const Index column = channel % geometry.columns;
+  const Index far_row = geometry.rows - 1 - row;
+  const Index far_column = geometry.columns - 1 - column;
+  const auto along = [](Index near, Index far, bool is_odd) {
+    // A centre line is its own mirror image: it counts twice in even classes and not at all in odd ones.
+    return near == far ? (is_odd ? 0.0 : 2.0) : (near > far && is_odd ? -1.0 : 1.0);
+  };
+  return {.sample = std::min(row, far_row) * ((geometry.columns + 1) / 2) + std::min(column, far_column),
+          .weight = along(row, far_row, (parity & 2U) != 0) * along(column, far_column, (parity & 1U) != 0)};
+}
+
+Eigen::MatrixXd prior_fill_matrix(const ArrayPlan& plan, std::size_t frequency,
+                                  const std::vector<std::int32_t>& masked) {
+  // The fill x for which (C + n)^{-1} of the whole field is 0 at the masked microphones: rows of that inverse, then
+  // their block at the masked microphones.
+  const auto count = static_cast<Index>(masked.size());
+  const Index channels = plan.geometry.channels();
+  Eigen::MatrixXd rows = Eigen::MatrixXd::Zero(count, channels);
+  const std::shared_ptr<const PriorInverses::Classes> kept = kept_inverses().of(plan, frequency);
+  const PriorInverses::Classes& inverses = *kept;
+  for (std::size_t c = 0; c < kParities; ++c) {
+    std::vector<FoldedPlace> places;
+    for (Index channel = 0; channel < channels; ++channel) {
+      places.push_back(folded_place(plan.geometry, channel, c));
+    }
+    for (Index channel = 0; channel < channels; ++channel) {
+      const FoldedPlace& to = places[static_cast<std::size_t>(channel)];
+      for (Index i = 0; i < count; ++i) {
+        const FoldedPlace& from = places[static_cast<std::size_t>(masked[static_cast<std::size_t>(i)])];
+        rows(i, channel) += from.weight * to.weight * inverses[c](from.sample, to.sample);
+      }
+    }
+  }
+  Eigen::MatrixXd block(count, count);
+  for (Index i = 0; i < count; ++i) {
+    const Index channel = masked[static_cast<std::size_t>(i)];
+    block.col(i) = rows.col(channel);
+    rows.col(channel).setZero();
+  }
+  return -block.llt().solve(rows);
+}
+
+void forget_prior_fills(const ArrayPlan& plan) { kept_inverses().forget(plan); }
+
+std::vector<float> prior_fill(const ArrayPlan& plan, const std::vector<std::int32_t>& masked) {
+  const std::size_t values = masked.size() * static_cast<std::size_t>(plan.geometry.channels());
+  const std::size_t frequencies = plan.frequencies_hz.size();
+  std::vector<float> weights(frequencies * values);
+  for_each_frequency(frequencies, std::thread::hardware_concurrency(), [&](std::size_t f) {
+    const Eigen::MatrixXd fill = prior_fill_matrix(plan, f, masked);
+    auto to = weights.begin() + static_cast<std::ptrdiff_t>(f * values);
+    for (Index i = 0; i < fill.rows(); ++i) {
+      to = std::transform(fill.row(i).begin(), fill.row(i).end(), to,
+                          [](double weight) { return static_cast<float>(weight); });
+    }
+  });
+  return weights;
+}
+
+}  // namespace nearfield

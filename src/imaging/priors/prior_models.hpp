@@ -1,0 +1,35 @@
+#pragma once
+#include <vector>
+
+#include "imaging/priors/sonah_model.hpp"
+#include "imaging/shared/image_plan.hpp"
+
+/// The priors that searches choose among (docs/sonah.md).
+namespace nearfield {
+
+/// Largest size in bytes of the models of all priors; above it the prior is the layer: start and memory grow threefold.
+inline constexpr double kMostPriorModelBytes = 255e6;
+
+/// Models of one prior.
+struct PriorModels {
+  FieldPrior prior = FieldPrior::kLayer;
+  std::vector<SonahModel> of_frequency;
+};
+
+/// Prior of the models that a plan alone makes: its own, the layer for auto.
+FieldPrior model_prior(const ImagePlan& plan);
+
+/// The plan with one of the priors.
+ImagePlan with_prior(ImagePlan plan, FieldPrior prior);
+
+/// Bytes of a frequency's model.
+double model_bytes(const ImagePlan& plan);
+
+/// Priors that may be in force: all if the plan says auto, searches, and the models of all take at most
+/// kMostPriorModelBytes; else that of the plan's own model. The first one is in force until a search has chosen.
+std::vector<FieldPrior> candidate_priors(const ImagePlan& plan);
+
+/// Models of each candidate, in the same order; made on all processors.
+std::vector<PriorModels> make_candidate_models(const ImagePlan& plan);
+
+}  // namespace nearfield

@@ -1,0 +1,57 @@
+#pragma once
+#include <complex>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "imaging/shared/array_plan.hpp"
+
+namespace nearfield {
+
+/// Share of a picture's information above which its frame has kFlagInformationMissing: the image's error is then at
+/// least a third of its level.
+inline constexpr double kMostMissingInformation = 0.1;
+
+/// Share of a picture's information that is lost with unused microphones (docs/sonah.md): from 0, nothing, to 1, all. A
+/// picture's information is the power that the array reveals of the image on the surface of sonah's prior, with noise
+/// 40 dB below the field,
+///   I = trace(B (C + n)^-1 B^H),
+/// and the share is 1 - I of the used microphones, over I of all. Empty if nothing is missing.
+struct MissingInformation {
+  std::vector<float> of_frequency;
+
+  /// 0 if nothing is missing.
+  [[nodiscard]] float largest() const;
+  [[nodiscard]] double at(std::size_t frequency) const;
+};
+
+/// Largest number of microphones from which a masked one is predicted.
+inline constexpr std::size_t kFillNeighbours = 16;
+
+/// Microphones to be left out, and the prediction that replaces each, laid out for the kernels. Immutable, so that one
+/// thread may make it and another use it.
+struct MicrophoneMask {
+  std::vector<std::int32_t> channels;  ///< row * columns + column, ascending
+  /// [masked][kFillNeighbours], row * columns + column, none of them masked; padded with the first neighbour.
+  std::vector<std::int32_t> neighbours;
+  std::vector<float> weights;  ///< [masked][frequency][kFillNeighbours]; 0 past the last neighbour
+  /// For plans that fill from all microphones, else empty: the prediction by sonah's prior (docs/sonah.md), which such
+  /// plans use instead of that from neighbours; other plans of the same spectra ignore it.
+  /// [frequency][masked][row][column], 0 for masked ones.
+  std::vector<float> prior_weights;
+  MissingInformation missing;  ///< for plans that are imaged; else empty
+};
+
+/// Replaces the masked microphones of one frequency's field [row][column] by the predictions that the plan uses. The
+/// mask must be of the plan's frequencies.
+void fill_masked(std::span<std::complex<double>> field, const MicrophoneMask& mask, const ArrayPlan& plan,
+                 std::size_t frequency);
+
+/// The largest number of microphones that a running engine masks: half of the array. With more, the fault is
+/// unlikely to be in the microphones.
+std::size_t most_maskable(const ArrayGeometry& geometry);
+
+/// The number of masked microphones for which a running engine has room: the plan's and most_maskable().
+std::size_t mask_capacity(const ArrayPlan& plan);
+
+}  // namespace nearfield

@@ -1,0 +1,57 @@
+#pragma once
+#include <Eigen/Dense>
+#include <complex>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "imaging/priors/sonah_model.hpp"
+#include "imaging/shared/search.hpp"
+#include "imaging/sources/source_finder.hpp"
+
+namespace nearfield {
+
+/// The posterior mean of the field, over an image's plane.
+struct FieldEstimate {
+  Eigen::MatrixXcd image;  ///< (row, column), in the plan's quantity
+  double noise_pa = 0.0;   ///< rms per microphone
+  /// Expected squared error, summed over the pixels, as published: the prior's part times
+  /// ImagePlan::error_calibration() squared, and the part of the sources' amplitudes unscaled, about which fields from
+  /// elsewhere say nothing.
+  double squared_error = 0.0;
+};
+
+/// Finds the plane waves and point sources of one frequency that sonah's prior does not explain (docs/sonah.md), and
+/// makes their table for its kernels.
+class WaveFinder {
+ public:
+  /// `model` must outlive it; its first image plane is used.
+  WaveFinder(const ImagePlan& plan, std::size_t frequency, const SonahModel& model);
+  /// SourceFinder::find(), with the table.
+  FoundWaves find(std::span<const std::complex<double>> field, std::uint64_t number,
+                  const MicrophoneMask* mask = nullptr);
+  /// SourceFinder::find_from(), with the table.
+  FoundWaves find_from(Sources sources, std::span<const std::complex<double>> field,
+                       const MicrophoneMask* mask = nullptr);
+  /// Sources of the last find().
+  [[nodiscard]] const Sources& sources() const { return finder_.sources(); }
+  [[nodiscard]] double criterion() const { return finder_.criterion(); }
+  /// Forgets the sources found before.
+  void restart() { finder_.restart(); }
+  /// Posterior mean of the field on the first plane after the last find(), sources included; for plans with one pixel
+  /// per microphone.
+  [[nodiscard]] FieldEstimate estimate() const;
+
+ private:
+  [[nodiscard]] FoundWaves with_table(const MicrophoneMask* mask);
+  [[nodiscard]] bool makes_noise_loud(const MicrophoneMask& mask) const;
+  [[nodiscard]] ResidualFilling filling_of(const MicrophoneMask& mask, const std::vector<float>& table) const;
+
+  ImagePlan plan_;
+  std::size_t frequency_;
+  const SonahModel* model_;
+  SourceFinder finder_;
+  double sources_error_ = 0.0;  ///< part of its sources in the expected squared error, for prior power 1
+};
+
+}  // namespace nearfield

@@ -117,7 +117,7 @@ OwnDaemon::~OwnDaemon() { end(); }
 
 int OwnDaemon::end() {
   constexpr std::chrono::milliseconds kLook{20};
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kPatience_s);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kTimeout_s);
   while (!exit_code()) {
     if (std::chrono::steady_clock::now() < end) {
       ask_to_end();

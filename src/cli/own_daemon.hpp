@@ -44,11 +44,11 @@ class OwnDaemon {
   /// Exit code once it has ended, kInternal if a signal ended it other than the SIGTERM of end(); nullopt while it
   /// runs.
   std::optional<int> exit_code();
-  /// Requests its end with SIGTERM, waits, and kills it after kPatience_s. Returns exit_code().
+  /// Requests its end with SIGTERM, waits, and kills it after kTimeout_s. Returns exit_code().
   int end();
 
  private:
-  static constexpr double kPatience_s = 5.0;
+  static constexpr double kTimeout_s = 5.0;
   void ask_to_end();
 
   pid_t process_ = 0;

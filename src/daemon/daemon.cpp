@@ -28,7 +28,6 @@
 #include "core/system/clocks.hpp"
 #include "core/system/file_descriptor.hpp"
 #include "core/system/mapped_memory.hpp"
-#include "daemon/durations.hpp"
 #include "daemon/last_words.hpp"
 #include "daemon/memory_need.hpp"
 #include "engine/microphone_watch.hpp"
@@ -41,20 +40,20 @@ namespace nearfield::daemon {
 namespace {
 
 /// Timeout of the engine's wait for bits: it then checks for a stop.
-constexpr std::int64_t kPatienceNs = 20 * kMillisecondNs;
-constexpr std::int64_t kHouseNs = 20 * kMillisecondNs;
-constexpr std::int64_t kCountNs = 200 * kMillisecondNs;
+constexpr std::int64_t kStopCheckNs = 20 * kNsPerMillisecond;
+constexpr std::int64_t kHousekeepingPeriodNs = 20 * kNsPerMillisecond;
+constexpr std::int64_t kCountNs = 200 * kNsPerMillisecond;
 /// Longest interval of the main thread's housekeeping, due every 20 ms; more means that the process or machine was
 /// stopped.
-constexpr std::int64_t kLatestHouseNs = 200 * kMillisecondNs;
+constexpr std::int64_t kHousekeepingLateNs = 200 * kNsPerMillisecond;
 
 /// Longest turn of the source's thread, which checks for a stop at least every 50 ms.
-constexpr std::int64_t kSourceTurnNs = 10 * kSecondNs;
+constexpr std::int64_t kSourceTurnNs = 10 * kNsPerSecond;
 /// Longest turn of the control thread, which waits for disks if a client asks for recordings.
-constexpr std::int64_t kControlTurnNs = 60 * kSecondNs;
+constexpr std::int64_t kControlTurnNs = 60 * kNsPerSecond;
 
 /// Longest time that the end of the process waits for a thread that hangs.
-constexpr std::int64_t kWebPatienceNs = 2 * kSecondNs;
+constexpr std::int64_t kWebTimeoutNs = 2 * kNsPerSecond;
 
 void name_thread(const char* name) { pthread_setname_np(pthread_self(), name); }
 
@@ -95,7 +94,7 @@ nlohmann::json senders_json(const SourceCounters& counters, std::int64_t now_ns)
   nlohmann::json senders = {{"present", nullptr}, {"other", nullptr}};
   const auto describe = [&](const Sender& sender) {
     const std::int64_t ago_ns = std::max<std::int64_t>(now_ns - sender.seen_ns, 0);  // it may be newer than now_ns
-    const double ago_s = static_cast<double>(ago_ns) / static_cast<double>(kSecondNs);
+    const double ago_s = static_cast<double>(ago_ns) / static_cast<double>(kNsPerSecond);
     return nlohmann::json{{"address", text_of(sender.peer)}, {"stream_id", sender.stream_id}, {"s_ago", ago_s}};
   };
   if (counters.sender) {
@@ -180,7 +179,7 @@ Daemon::Daemon(DaemonOptions options)
     spdlog::info("{}", line);
   }
   spdlog::info("device: {}, ready after {:.1f} s", first->engine->header(0).device,
-               static_cast<double>(monotonic_ns() - opened_ns) / static_cast<double>(kSecondNs));
+               static_cast<double>(monotonic_ns() - opened_ns) / static_cast<double>(kNsPerSecond));
   for (const auto& [processor, device] : devices_of(*first->engine)) {
     if (device != first->engine->header(0).device) {
       spdlog::info("device of {}: {}", processor, device);
@@ -497,7 +496,7 @@ Configurator::Hooks Daemon::configurator_hooks() {
 }
 
 std::int64_t Daemon::planning_limit_ns() const {
-  return static_cast<std::int64_t>(options_.configuration.reading_limit_s * static_cast<double>(kSecondNs));
+  return static_cast<std::int64_t>(options_.configuration.reading_limit_s * static_cast<double>(kNsPerSecond));
 }
 
 std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
@@ -572,7 +571,7 @@ void Daemon::log_run(const Epoch& epoch) {
     level_of_ = level_of(*epoch.engine);
   }
   const double window = static_cast<double>(epoch.plan.settings.front_end.window_samples);
-  first_window_ns_ = std::llround((window + hop) / epoch.plan.sample_rate_hz * static_cast<double>(kSecondNs));
+  first_window_ns_ = std::llround((window + hop) / epoch.plan.sample_rate_hz * static_cast<double>(kNsPerSecond));
   most_idle_elements_ = static_cast<std::uint64_t>(std::max(window, hop)) * input_.elements_per_sample;
   metrics_->set_run({.version = options_.version,
                      .commit = options_.commit,
@@ -649,11 +648,11 @@ void Daemon::start_threads() {
 /// watches the process and restarts it. A daemon that is started by hand, on a busy or a suspended machine, continues.
 bool Daemon::meet_hung_frame(std::int64_t age_ns) {
   constexpr const char* kKey = "daemon.deadlines.frame_ms";
-  const std::string hung = fmt::format("a frame has not ended after {} ms", age_ns / kMillisecondNs);
+  const std::string hung = fmt::format("a frame has not ended after {} ms", age_ns / kNsPerMillisecond);
   if (frame_deadline_ms_ != DaemonSettings().deadlines.frame_ms || control::ServiceManager::is_there()) {
     end_process(ExitCode::kHungFrame, fmt::format("{} ({})", hung, kKey));
   }
-  late_frames_ms_.store(age_ns / kMillisecondNs);
+  late_frames_ms_.store(age_ns / kNsPerMillisecond);
   return true;
 }
 
@@ -661,7 +660,7 @@ void Daemon::run_engine() {
   try {
     while (!stop_) {
       const SourceState source = source_->state();  // before the step, which sees what the source did until then
-      const LiveEngine::Step step = engine_->step(monotonic_ns() + kPatienceNs);
+      const LiveEngine::Step step = engine_->step(monotonic_ns() + kStopCheckNs);
       if (step == LiveEngine::Step::kNothing) {
         watchdog_->is_alive();  // it waits for bits
       }
@@ -720,7 +719,7 @@ void Daemon::run() {
 }
 
 bool Daemon::is_over(std::int64_t begun_ns, std::int64_t now_ns) const {
-  const auto duration_ns = static_cast<std::int64_t>(options_.duration_s * static_cast<double>(kSecondNs));
+  const auto duration_ns = static_cast<std::int64_t>(options_.duration_s * static_cast<double>(kNsPerSecond));
   return stop_ || engine_done_ || (duration_ns > 0 && now_ns - begun_ns > duration_ns);
 }
 
@@ -730,8 +729,8 @@ void Daemon::handle_signals() {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
     sigaddset(&wanted, signal);
   }
-  const timespec patience{.tv_sec = 0, .tv_nsec = kHouseNs};
-  const int signal = sigtimedwait(&wanted, nullptr, &patience);
+  const timespec period{.tv_sec = 0, .tv_nsec = kHousekeepingPeriodNs};
+  const int signal = sigtimedwait(&wanted, nullptr, &period);
   if (signal == SIGHUP) {
     reload_aside();
   } else if (signal == SIGTERM || signal == SIGINT) {
@@ -762,7 +761,7 @@ void Daemon::reload_aside() {
 }
 
 void Daemon::do_housekeeping(std::int64_t now_ns) {
-  if (kept_ns_ != 0 && now_ns - kept_ns_ > kLatestHouseNs) {
+  if (kept_ns_ != 0 && now_ns - kept_ns_ > kHousekeepingLateNs) {
     input_ns_ = std::min(now_ns, input_ns_ + now_ns - kept_ns_);  // the source was not read meanwhile
   }
   kept_ns_ = now_ns;
@@ -782,7 +781,7 @@ void Daemon::do_housekeeping(std::int64_t now_ns) {
     watch_web(now_ns);
     accounts_->update(source_->counters(), publisher_.counts(), recording_->status());
   }
-  if (now_ns - ticked_ns_ >= kSecondNs) {
+  if (now_ns - ticked_ns_ >= kNsPerSecond) {
     ticked_ns_ = now_ns;
     metrics_->tick(now_ns);
     look_for_descriptors();
@@ -811,7 +810,7 @@ std::int64_t Daemon::control_limit_ns() const {
 }
 
 void Daemon::log_turn(control::TurnWatch::Change change, const control::TurnWatch& watch, const char* thread) {
-  const double silence_s = static_cast<double>(watch.silence_ns()) / static_cast<double>(kSecondNs);
+  const double silence_s = static_cast<double>(watch.silence_ns()) / static_cast<double>(kNsPerSecond);
   if (change == control::TurnWatch::Change::kBecameLate) {
     log_->log(spdlog::level::err, "thread_hung",
               "the thread of {} has not come round for {:.1f} s; the watchdog gets "
@@ -844,11 +843,11 @@ void Daemon::watch_web(std::int64_t now_ns) {
     ++web_hangs_;
     log_->log(spdlog::level::err, "web_hung",
               "the thread that serves page and metrics has not answered for {} s; frames go on",
-              Web::kHungNs / kSecondNs);
+              Web::kHungNs / kNsPerSecond);
   } else if (!is_hung && since_ns != 0) {
     web_hung_since_ns_ = 0;
     log_->log(spdlog::level::warn, "web_hung", "page and metrics are served again, after {:.1f} s",
-              static_cast<double>(now_ns - since_ns) / static_cast<double>(kSecondNs));
+              static_cast<double>(now_ns - since_ns) / static_cast<double>(kNsPerSecond));
   }
 }
 
@@ -941,7 +940,7 @@ void Daemon::stop() {
   watch_.reset();
   ring_output_.reset();
   zmq_output_.reset();
-  if (web_ && !web_->ends_within(kWebPatienceNs)) {  // last, so that nothing else is lost
+  if (web_ && !web_->ends_within(kWebTimeoutNs)) {  // last, so that nothing else is lost
     spdlog::shutdown();
     end_process(ExitCode::kInternal, "the thread that serves page and metrics hangs; all else has ended");
   }

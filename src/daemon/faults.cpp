@@ -17,8 +17,6 @@
 namespace nearfield::daemon {
 namespace {
 
-constexpr std::int64_t kMicrosecondNs = 1000;
-
 std::vector<std::string> parts_of(const std::string& text) {
   std::vector<std::string> parts;
   std::istringstream stream(text);
@@ -86,7 +84,7 @@ std::function<void(std::uint64_t)> frame_fault(const std::vector<std::string>& p
   if (parts[0] == "slow" && numbers.size() == 3) {
     return [numbers](std::uint64_t sequence) {
       if (sequence >= numbers[0] && sequence < numbers[1]) {
-        be_busy(static_cast<std::int64_t>(numbers[2]) * kMicrosecondNs);
+        be_busy(static_cast<std::int64_t>(numbers[2]) * kNsPerMicrosecond);
       }
     };
   }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/system/clocks.hpp"
+
 namespace nearfield {
 
 std::string text_of_bytes(std::uint64_t bytes) {
@@ -56,7 +58,6 @@ std::string without_controls(std::string_view text) {
 }
 
 std::string text_of_time(std::int64_t time_ns) {
-  constexpr std::int64_t kNsPerSecond = 1'000'000'000;
   if (time_ns == 0) {
     return "not stated";
   }

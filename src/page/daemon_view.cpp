@@ -15,7 +15,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kStateNs = kNsPerSecond / 2;
-constexpr double kMillisecondNs = 1e6;
 constexpr int kProtocol = 1;
 
 std::string view_text(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
@@ -282,7 +281,7 @@ json DaemonView::ring_state(const PictureFeed::Ring& ring, std::int64_t now_ns) 
                     {"age_ms", nullptr},
                     {"number", nullptr}};
   if (ring.has_frame) {
-    described["age_ms"] = static_cast<double>(now_ns - ring.frame.capture_mono_ns) / kMillisecondNs;
+    described["age_ms"] = static_cast<double>(now_ns - ring.frame.capture_mono_ns) / kNsPerMillisecond;
     described["number"] = std::to_string(ring.frame.number);
   }
   return described;

@@ -42,7 +42,7 @@ namespace http = beast::http;
 namespace websocket = beast::websocket;
 using asio::ip::tcp;
 
-constexpr std::chrono::nanoseconds kPatience{HttpServer::kPatienceNs};
+constexpr std::chrono::nanoseconds kTimeout{HttpServer::kTimeoutNs};
 /// Longest time to read a connection whose client still sends after the last answer, so that the client can read that.
 constexpr std::chrono::seconds kLinger{1};
 constexpr std::chrono::milliseconds kAcceptAgain{100};
@@ -160,7 +160,7 @@ class StreamConnection : public std::enable_shared_from_this<StreamConnection> {
 void StreamConnection::begin(const Header& request, std::unique_ptr<StreamClient> client) {
   client_ = std::move(client);
   beast::get_lowest_layer(stream_).expires_never();  // the WebSocket has its own timeouts
-  stream_.set_option(websocket::stream_base::timeout{kPatience, kStreamIdle, true});
+  stream_.set_option(websocket::stream_base::timeout{kTimeout, kStreamIdle, true});
   stream_.set_option(websocket::stream_base::decorator(
       [this](websocket::response_type& response) { add_headers(response, headers_); }));
   stream_.read_message_max(HttpServer::kMostMessageBytes);
@@ -312,7 +312,7 @@ class RequestConnection : public std::enable_shared_from_this<RequestConnection>
 void RequestConnection::read_next() {
   parser_.emplace();
   parser_->header_limit(HttpServer::kMostHeaderBytes);
-  stream_.expires_after(kPatience);  // for the request and its answer together
+  stream_.expires_after(kTimeout);  // for the request and its answer together
   http::async_read_header(
       stream_, input_, *parser_,
       [self = shared_from_this()](const beast::error_code& error, std::size_t /*bytes*/) { self->received(error); });

@@ -63,7 +63,7 @@ struct Site {
 
 /// Serves HTTP/1.1 (GET, HEAD) and WebSockets at one or more addresses, on one thread at ordinary priority. Sockets
 /// never block, so a client that is slow or idle delays no other: a request and its answer have a timeout of
-/// kPatienceNs, after which the connection is closed, and when kMostRequests of an address are connected and another
+/// kTimeoutNs, after which the connection is closed, and when kMostRequests of an address are connected and another
 /// arrives, the oldest is closed. A WebSocket client with precedence replaces another likewise. A WebSocket sends one
 /// message at a time; one whose client neither reads nor answers pings is closed.
 class HttpServer {
@@ -73,7 +73,7 @@ class HttpServer {
   static constexpr std::size_t kMostHeaderBytes = 8192;
   static constexpr std::size_t kMostMessageBytes = 65536;
   static constexpr int kStreamBufferBytes = 65536;  ///< SO_SNDBUF: limits the old pictures that the kernel holds
-  static constexpr std::int64_t kPatienceNs = 10'000'000'000;
+  static constexpr std::int64_t kTimeoutNs = 10'000'000'000;
 
   explicit HttpServer(std::string thread_name);
   /// Stops.

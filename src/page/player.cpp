@@ -273,15 +273,14 @@ void Player::follow(Process& process) {
     if (is_to_end_ && killed_ns == 0) {
       waiting[2].fd = -1;
       kill(process.id, SIGTERM);
-      killed_ns = now_ns + kPatience_s * kNsPerSecond;
+      killed_ns = now_ns + kTimeout_s * kNsPerSecond;
     } else if (killed_ns != 0 && now_ns >= killed_ns) {
       kill(process.id, SIGKILL);  // its daemon then gets SIGTERM
       is_killed = true;
       break;
     }
-    constexpr std::int64_t kMillisecondOfPlayerNs = 1'000'000;
-    const int patience_ms = killed_ns == 0 ? -1 : static_cast<int>((killed_ns - now_ns) / kMillisecondOfPlayerNs) + 1;
-    if (poll(waiting.data(), waiting.size(), patience_ms) <= 0) {
+    const int timeout_ms = killed_ns == 0 ? -1 : static_cast<int>((killed_ns - now_ns) / kNsPerMillisecond) + 1;
+    if (poll(waiting.data(), waiting.size(), timeout_ms) <= 0) {
       continue;
     }
     for (std::size_t i = 0; i < 2; ++i) {
@@ -352,7 +351,7 @@ void Player::say_end(int status, bool is_killed) {
     why = why_;
   }
   if (is_killed) {
-    set_ended(fmt::format("{}; it did not end within {} s and was killed", why, kPatience_s));
+    set_ended(fmt::format("{}; it did not end within {} s and was killed", why, kTimeout_s));
     return;
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {

@@ -40,12 +40,12 @@ class Player {
   };
 
   /// Longest time for the process to end. `nearfield play` kills its daemon after 5 s and then removes its folders.
-  static constexpr int kPatience_s = 15;
+  static constexpr int kTimeout_s = 15;
 
   /// `path` is the recording's file. An error of the start results in the state kEnded. Throws IoError or
   /// std::system_error if this object cannot create its event or its thread.
   Player(std::string path, PlayerRequest request);
-  /// Ends the process, which takes at most kPatience_s.
+  /// Ends the process, which takes at most kTimeout_s.
   ~Player();
   Player(const Player&) = delete;
   Player& operator=(const Player&) = delete;

@@ -18,7 +18,7 @@ constexpr std::size_t kMostBlockBytes = std::size_t{1} << 30U;
 constexpr std::size_t kPieceBytes = std::size_t{4} << 20U;
 constexpr std::size_t kFewestPieces = 4;
 /// Interval at which the waiting writer polls `stop`.
-constexpr std::chrono::milliseconds kPatience(20);
+constexpr std::chrono::milliseconds kPollInterval(20);
 
 constexpr std::size_t in_eights(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
@@ -233,7 +233,7 @@ std::unique_ptr<Piece> Dealing::next(std::uint64_t block, const std::function<bo
   std::unique_lock lock(mutex_);
   Block& wanted = blocks_[block];
   while (!is_stopped_ && wanted.pieces.empty() && !wanted.is_ended) {
-    changed_.wait_for(lock, kPatience);
+    changed_.wait_for(lock, kPollInterval);
     is_stopped_ = is_stopped_ || (stop && stop());
   }
   if (is_stopped_) {

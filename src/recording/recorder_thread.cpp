@@ -29,7 +29,7 @@ constexpr std::uint64_t kEndBytes = 512;
 constexpr std::uint64_t kLeastBytes = std::uint64_t{1} << 20U;
 constexpr std::int64_t kLookNs = 1'000'000'000;
 /// Longest time that a recording that begins waits for others to free space, and the interval of its checks.
-constexpr std::int64_t kPatienceNs = 200'000'000;
+constexpr std::int64_t kTimeoutNs = 200'000'000;
 constexpr std::int64_t kRetryNs = 20'000'000;
 /// Most closed files of the current recording that are kept from being removed.
 constexpr std::size_t kMostParts = 128;
@@ -190,9 +190,9 @@ RecordingRoom Recorder::make_room_for(std::uint64_t bytes) const {
 }
 
 /// Frees space for a recording that begins. If there is too little while others remove, tries again, for at most
-/// kPatienceNs.
+/// kTimeoutNs.
 RecordingRoom Recorder::wait_for_room() const {
-  const std::int64_t until_ns = monotonic_ns() + kPatienceNs;
+  const std::int64_t until_ns = monotonic_ns() + kTimeoutNs;
   RecordingRoom room = make_room_for(kLeastBytes);
   while (room.others_remove && lack_in(room) && monotonic_ns() < until_ns) {
     std::this_thread::sleep_for(std::chrono::nanoseconds(kRetryNs));

@@ -15,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/system/clocks.hpp"
 #include "core/system/file_descriptor.hpp"
 #include "files/nfr/nfr_format.hpp"
 #include "nearfield/daemon_settings.hpp"
@@ -22,7 +23,6 @@
 namespace nearfield {
 namespace {
 
-constexpr std::int64_t kNsOfSecond = 1'000'000'000;
 constexpr std::uint64_t kBlockBytes = 512;  ///< unit of st_blocks
 
 struct Candidate {
@@ -55,7 +55,7 @@ std::vector<Candidate> candidates_in(const std::filesystem::path& folder) {
          .bytes = static_cast<std::uint64_t>(status.st_size),
          // Another hard link keeps the blocks allocated.
          .disk_bytes = status.st_nlink == 1 ? static_cast<std::uint64_t>(status.st_blocks) * kBlockBytes : 0,
-         .changed_ns = std::int64_t{status.st_mtim.tv_sec} * kNsOfSecond + status.st_mtim.tv_nsec});
+         .changed_ns = std::int64_t{status.st_mtim.tv_sec} * kNsPerSecond + status.st_mtim.tv_nsec});
   }
   std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
     return a.changed_ns != b.changed_ns ? a.changed_ns < b.changed_ns : a.path < b.path;
@@ -169,7 +169,7 @@ bool Remover::remove(const Candidate& candidate, const std::string& why) {
 
 void Remover::remove_old(const RoomTime& time, double max_age_s) {
   for (const Candidate& candidate : candidates_) {
-    const double age_s = static_cast<double>(time.now_ns - candidate.changed_ns) / kNsOfSecond;
+    const double age_s = static_cast<double>(time.now_ns - candidate.changed_ns) / kNsPerSecond;
     if (age_s <= max_age_s) {
       return;
     }

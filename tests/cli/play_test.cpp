@@ -22,7 +22,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr std::chrono::seconds kPatienceOfPlay{120};  // PoCL may compile for seconds on a busy machine
+constexpr std::chrono::seconds kPlayTimeout{120};  // PoCL may compile for seconds on a busy machine
 
 class Play : public testing::Test {
  protected:
@@ -65,7 +65,7 @@ class Play : public testing::Test {
     return result.exit_code == 0 ? nlohmann::json::parse(result.output) : nlohmann::json();
   }
   void wait_for_frames() const {
-    const auto end = std::chrono::steady_clock::now() + kPatienceOfPlay;
+    const auto end = std::chrono::steady_clock::now() + kPlayTimeout;
     while (std::chrono::steady_clock::now() < end) {
       if (const nlohmann::json status = ask("status"); status.is_object() && status.at("frames") > 0) {
         return;
@@ -135,7 +135,7 @@ TEST_F(Play, ASignalEndsItWhileItPrepares) {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
     start(folder_ / "sparse.nfr");
     const auto begun = std::chrono::steady_clock::now();
-    while (std::filesystem::is_empty(folder_ / "tmp") && std::chrono::steady_clock::now() < begun + kPatienceOfPlay) {
+    while (std::filesystem::is_empty(folder_ / "tmp") && std::chrono::steady_clock::now() < begun + kPlayTimeout) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -144,7 +144,7 @@ TEST_F(Play, ASignalEndsItWhileItPrepares) {
     pid_t ended = 0;
     const auto asked = std::chrono::steady_clock::now();
     while ((ended = waitpid(process_, &status, WNOHANG)) == 0 &&
-           std::chrono::steady_clock::now() < asked + kPatienceOfPlay) {
+           std::chrono::steady_clock::now() < asked + kPlayTimeout) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     ASSERT_EQ(ended, process_) << "signal " << signal << " ends it: " << log();

@@ -70,8 +70,8 @@ TEST(LimitedRunOfADoctor, EndsWhatItsProgramHasStarted) {
   close(ends[1]);
   EXPECT_EQ(late.wait().end, LimitedRun::End::kLate);
   pollfd held{.fd = ends[0], .events = POLLIN, .revents = 0};
-  constexpr int kPatienceMs = 60'000;
-  EXPECT_EQ(poll(&held, 1, kPatienceMs), 1) << "a process that holds the pipe is left";
+  constexpr int kTimeoutMs = 60'000;
+  EXPECT_EQ(poll(&held, 1, kTimeoutMs), 1) << "a process that holds the pipe is left";
   EXPECT_TRUE(held.revents & POLLHUP);
   close(ends[0]);
 }

@@ -19,7 +19,7 @@
 namespace nearfield::test {
 
 /// What waits for a process is given up after this long: PoCL may compile for seconds on a busy machine.
-constexpr std::chrono::seconds kPatience{120};
+constexpr std::chrono::seconds kTimeout{120};
 
 inline std::string file_text(const std::string& path) {
   std::ostringstream text;
@@ -97,7 +97,7 @@ class NearfielddTest : public testing::Test {
   /// Looks again and again until `holds`, which may throw while the daemon starts.
   template <typename Holds>
   void wait_until(const Holds& holds) const {
-    const auto end = std::chrono::steady_clock::now() + kPatience;
+    const auto end = std::chrono::steady_clock::now() + kTimeout;
     while (std::chrono::steady_clock::now() < end) {
       try {
         if (holds()) {

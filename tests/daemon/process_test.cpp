@@ -329,7 +329,7 @@ TEST_F(NearfielddTest, SigtermInTheStartLeavesNoFileBehind) {
   for (const std::string line : {"frames for controllers", "control at", "metrics at", "page at"}) {
     std::filesystem::remove(folder_ / "log");
     start(arguments);
-    const auto end = std::chrono::steady_clock::now() + test::kPatience;
+    const auto end = std::chrono::steady_clock::now() + test::kTimeout;
     while (log().find(line) == std::string::npos && std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }

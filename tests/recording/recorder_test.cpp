@@ -53,8 +53,8 @@ RecorderStatus stop(Recorder& recorder) {
 
 /// Waits for what the writer does by itself; a test that hangs here fails by its time limit.
 RecorderStatus wait_for(Recorder& recorder, RecorderState state) {
-  constexpr std::chrono::seconds kPatience{60};
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+  constexpr std::chrono::seconds kTimeout{60};
+  const auto end = std::chrono::steady_clock::now() + kTimeout;
   RecorderStatus status = recorder.status();
   while (status.state != state) {
     if (std::chrono::steady_clock::now() > end) {

@@ -37,7 +37,7 @@ constexpr std::array kCrashSignals = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
 constexpr std::size_t kMostFrames = 64;
 constexpr std::size_t kCrashStackBytes = 65536;
 constexpr std::size_t kMostPathBytes = 4096;
-constexpr unsigned kPatience_s = 10;  ///< a report that takes longer ends the process by SIGALRM
+constexpr unsigned kTimeout_s = 10;  ///< a report that takes longer ends the process by SIGALRM
 constexpr std::size_t kMostKept = 9;
 
 /// Data of the handler, prepared before, since it cannot allocate.
@@ -294,7 +294,7 @@ void handle_crash(int signal, siginfo_t* info, void* context) {
     }
   }
   std::signal(SIGALRM, SIG_DFL);  // a daemon ignores it
-  ::alarm(kPatience_s);
+  ::alarm(kTimeout_s);
   write_report(signal, *info, counter_of(context));
   end_by(signal);  // the signal is blocked until this function returns
   errno = saved;

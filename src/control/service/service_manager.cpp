@@ -13,7 +13,6 @@
 namespace nearfield::control {
 namespace {
 
-constexpr std::int64_t kMicrosecondNs = 1000;
 constexpr std::int64_t kFeedsInAnInterval = 4;
 /// Longest interval between looks of a thread that runs.
 constexpr std::int64_t kLatestLookNs = 200'000'000;
@@ -34,7 +33,7 @@ void ServiceManager::status(const std::string& text) const { notify("STATUS=" + 
 
 void ServiceManager::reloading() const {
   notify(fmt::format("RELOADING=1\nMONOTONIC_USEC={}\nSTATUS=Planning a new configuration",
-                     monotonic_ns() / kMicrosecondNs));
+                     monotonic_ns() / kNsPerMicrosecond));
 }
 
 void ServiceManager::stopping(const std::string& why) const { notify("STOPPING=1\nSTATUS=" + one_line(why)); }
@@ -43,7 +42,7 @@ void ServiceManager::feed_watchdog() const { notify("WATCHDOG=1"); }
 
 std::int64_t ServiceManager::watchdog_interval_ns() {
   std::uint64_t interval_us = 0;
-  return sd_watchdog_enabled(0, &interval_us) > 0 ? static_cast<std::int64_t>(interval_us) * kMicrosecondNs : 0;
+  return sd_watchdog_enabled(0, &interval_us) > 0 ? static_cast<std::int64_t>(interval_us) * kNsPerMicrosecond : 0;
 }
 
 bool ServiceManager::is_there() { return watchdog_interval_ns() > 0 || std::getenv("NOTIFY_SOCKET") != nullptr; }

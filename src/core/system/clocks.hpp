@@ -1,10 +1,18 @@
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <ctime>
 
 namespace nearfield {
 
+inline constexpr std::int64_t kNsPerMicrosecond = 1'000;
+inline constexpr std::int64_t kNsPerMillisecond = 1'000'000;
 inline constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+
+/// Rounded to whole nanoseconds.
+inline std::int64_t nanoseconds(double milliseconds) {
+  return std::llround(milliseconds * static_cast<double>(kNsPerMillisecond));
+}
 
 /// Nanoseconds of one of the system's clocks, such as CLOCK_REALTIME.
 std::int64_t clock_ns(clockid_t clock);

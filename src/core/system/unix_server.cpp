@@ -16,7 +16,6 @@
 namespace nearfield {
 namespace {
 
-constexpr std::int64_t kNsPerMillisecond = 1'000'000;
 /// Without anything to do; so that rounds() shows that the thread does not hang.
 constexpr int kLongestRoundMs = 1000;
 constexpr std::int64_t kPauseWithoutDescriptorsNs = 100 * kNsPerMillisecond;
@@ -83,8 +82,8 @@ bool UnixServer::serve_once() {
     has_work = has_work || place.client->has_work();
   }
   const int pause_ms = accepts ? kLongestRoundMs : static_cast<int>(pause_ns / kNsPerMillisecond) + 1;
-  const int patience_ms = has_work ? 0 : pause_ms;
-  poll(waiting.data(), waiting.size(), patience_ms);
+  const int timeout_ms = has_work ? 0 : pause_ms;
+  poll(waiting.data(), waiting.size(), timeout_ms);
   if (waiting[0].revents != 0) {
     return false;
   }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "daemon/durations.hpp"
+#include "core/system/clocks.hpp"
 #include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::daemon {

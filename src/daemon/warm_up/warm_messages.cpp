@@ -7,7 +7,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "daemon/durations.hpp"
+#include "core/system/clocks.hpp"
 #include "files/nfr/nfr_json.hpp"
 #include "nearfield/error.hpp"
 
@@ -85,7 +85,7 @@ FileStamp stamp_of(const std::string& path) {
           .device = found.st_dev,
           .inode = found.st_ino,
           .bytes = found.st_size,
-          .modified_ns = found.st_mtim.tv_sec * kSecondNs + found.st_mtim.tv_nsec};
+          .modified_ns = found.st_mtim.tv_sec * kNsPerSecond + found.st_mtim.tv_nsec};
 }
 
 json to_json(const WarmRequest& request) {

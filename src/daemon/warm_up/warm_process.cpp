@@ -17,7 +17,6 @@
 
 #include "core/system/child_signals.hpp"
 #include "core/system/clocks.hpp"
-#include "daemon/durations.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
@@ -99,7 +98,7 @@ std::string text_of_end(int status) {
 
 WarmProcess::WarmProcess(const WarmRequest& request, double limit_s, int stop_descriptor)
     : limit_s_(limit_s),
-      deadline_ns_(monotonic_ns() + std::llround(limit_s * kSecondNs)),
+      deadline_ns_(monotonic_ns() + std::llround(limit_s * kNsPerSecond)),
       stop_descriptor_(stop_descriptor) {
   const FileDescriptor input = file_of(to_json(request).dump(-1, ' ', false, json::error_handler_t::replace));
   PipeEnds output = make_pipe();
@@ -125,7 +124,7 @@ void WarmProcess::wait_until_loaded() {
 
 void WarmProcess::warm(double limit_s) {
   limit_s_ = limit_s;
-  deadline_ns_ = monotonic_ns() + std::llround(limit_s * kSecondNs);
+  deadline_ns_ = monotonic_ns() + std::llround(limit_s * kNsPerSecond);
   const char byte = 1;
   (void)!write(go_on_.get(), &byte, 1);  // if the child has ended, next_message() reports it
   (void)next_message();
@@ -170,7 +169,7 @@ json WarmProcess::next_message() {
 void WarmProcess::wait_for_bytes() {
   std::array<pollfd, 2> waiting = {pollfd{messages_.get(), POLLIN, 0}, pollfd{stop_descriptor_, POLLIN, 0}};
   for (;;) {
-    const std::int64_t left_ms = (deadline_ns_ - monotonic_ns()) / kMillisecondNs;
+    const std::int64_t left_ms = (deadline_ns_ - monotonic_ns()) / kNsPerMillisecond;
     if (left_ms <= 0) {
       throw ConfigError(fmt::format(
           "expected a configuration that is read and compiled within {} s, found that a process which tried it did not "

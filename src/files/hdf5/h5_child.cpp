@@ -24,7 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr rlim_t kMostProcessor_s = 2;
-constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::seconds kTimeout{30};
 
 using Read = std::function<std::optional<std::string>()>;
 
@@ -68,7 +68,7 @@ void write_all(int descriptor, const void* from, std::size_t bytes) {
 
 /// Reads until the child closes the pipe; nothing when it takes too long or sends too much.
 std::optional<std::string> received(int input, std::size_t most_bytes) {
-  const auto end = Clock::now() + kPatience;
+  const auto end = Clock::now() + kTimeout;
   std::string bytes;
   while (bytes.size() <= most_bytes) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());

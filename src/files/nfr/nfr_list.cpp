@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/crc32c.hpp"
+#include "core/system/clocks.hpp"
 #include "files/nfr/nfr_format.hpp"
 #include "files/nfr/nfr_source.hpp"
 #include "nearfield/error.hpp"
@@ -18,7 +19,6 @@ namespace {
 
 constexpr std::uint64_t kMostHeadBytes = std::uint64_t{1} << 20U;  ///< for a file record with positions
 constexpr std::uint64_t kTailBytes = 4096;
-constexpr std::int64_t kNsOfSecond = 1'000'000'000;
 
 /// Accepts regular files only, by what they are themselves (no links).
 std::optional<ListedRecording> found_file(const std::filesystem::path& path) {
@@ -29,7 +29,7 @@ std::optional<ListedRecording> found_file(const std::filesystem::path& path) {
   ListedRecording found;
   found.path = path;
   found.bytes = static_cast<std::uint64_t>(status.st_size);
-  found.changed_ns = std::int64_t{status.st_mtim.tv_sec} * kNsOfSecond + status.st_mtim.tv_nsec;
+  found.changed_ns = std::int64_t{status.st_mtim.tv_sec} * kNsPerSecond + status.st_mtim.tv_nsec;
   return found;
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ctime>
 
+#include "core/system/clocks.hpp"
 #include "nearfield/error.hpp"
 #include "publish/pictures/axis.hpp"
 
@@ -76,13 +77,12 @@ void draw_bar(Canvas& canvas, const Area& bar, const std::vector<Tick>& ticks, c
 Rgb8 hatch(int column, int row) { return (column + row) % kHatchPeriod < 2 ? kHatchDark : kHatchLight; }
 
 std::string time_in_words(std::int64_t timestamp_ns) {
-  constexpr std::int64_t kNsPerS = 1'000'000'000;
-  constexpr std::int64_t kTenYearsNs = 315'360'000 * kNsPerS;
+  constexpr std::int64_t kTenYearsNs = 315'360'000 * kNsPerSecond;
   if (timestamp_ns < kTenYearsNs) {
     return with_minus_signs(fmt::format("t = {:.6f} s", static_cast<double>(timestamp_ns) / 1e9));
   }
-  const auto seconds = static_cast<std::time_t>(timestamp_ns / kNsPerS);
-  return fmt::format("{:%F %T}.{:06} TAI", fmt::gmtime(seconds), timestamp_ns % kNsPerS / 1000);
+  const auto seconds = static_cast<std::time_t>(timestamp_ns / kNsPerSecond);
+  return fmt::format("{:%F %T}.{:06} TAI", fmt::gmtime(seconds), timestamp_ns % kNsPerSecond / 1000);
 }
 
 std::vector<std::string> wrap(const Canvas& canvas, const std::vector<std::string>& notes, int width) {

@@ -52,8 +52,7 @@ void PriorInverses::keep(const Key& key, const std::shared_ptr<const Classes>& i
   ++made_;
   const std::size_t bytes = bytes_of(*inverses);
   // Another thread may have made it meanwhile.
-  const bool is_there =
-      std::any_of(kept_.begin(), kept_.end(), [&](const Kept& kept) { return kept.key == key; });
+  const bool is_there = std::any_of(kept_.begin(), kept_.end(), [&](const Kept& kept) { return kept.key == key; });
   if (is_there || bytes > most_bytes_) {
     return;
   }

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Comments in src, include and kernels say from their first word on what a thing is (CONTRIBUTING.md), in the words of the field.
+
+    comments_test.py [--list]    --list names each offence and, for each folder, how many it has and may have
+
+A block is one /* */, or the // comments of lines that follow each other in one column; only its first word counts, also behind code.
+"""
+import collections
+import pathlib
+import re
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# The most offences that a folder may have; none where it is not named. Numbers only fall.
+ALLOWED = {
+    "include": 153, "kernels": 110, "src/api": 8, "src/cl": 36, "src/cli": 66, "src/config": 69, "src/control": 53, "src/core": 32,
+    "src/daemon": 135, "src/encode": 12, "src/engine": 105, "src/files": 151, "src/frontend": 68, "src/health": 23, "src/imaging": 230,
+    "src/limits": 22, "src/page": 65, "src/pipeline": 79, "src/processors": 289, "src/publish": 70, "src/recording": 48, "src/ring": 32,
+    "src/simulate": 33, "src/stream": 54, "src/version": 2}
+SLACK = 5  # so many fewer need no new number
+FIRST = re.compile(r"(?:of|those|these|that|who|which|what|where|whether|how|as)\b"  # a clause without its subject
+                   r"|the same(?:[.,;:]|$| (?:as|at|back|but|by|for|from|in|into|of|on|over|that|to|up|where|which|with|without)\b)", re.I)
+IDIOM = [(re.compile(pattern), reason) for pattern, reason in (
+    (r"(?i)patience", "\"timeout\" is the field's word"),
+    (r"\bk?[Hh]ouse(?!keep|hold)\w*", "\"housekeeping\" names the work; \"house\" names a building"),
+    (r"(?i)\blook(?:s|ed|ing)? whether\b", "a program checks whether something holds"),
+    (r"(?i)\bpassed over\b", "data are skipped, or discarded; the two differ"),
+    (r"(?i)\bbe had\b", "say what is missing: \"is not available\", \"does not exist\""),
+    (r"(?i)\b(?:come|comes|coming) round\b", "a loop runs again, or a thread wakes up"))]
+TOKEN = re.compile(r'(?P<text>R"([^ ()\\]*)\(.*?\)\2"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])+\')'
+                   r"|(?P<directive>//(?:! needs | *NOLINT| clang-format )[^\n]*)|(?P<comment>/\*.*?\*/|//[^\n]*)", re.DOTALL)
+MARK = re.compile(r"^\s*(?://[/!]*<?|/\*+<?|\*+(?!/))|\*/$")
+
+
+def blocks(text):
+    """[line, words] of each block of comments."""
+    found, last = [], None
+    for token in TOKEN.finditer(text):
+        if not token["comment"]:
+            continue
+        line, before = text.count("\n", 0, token.start()) + 1, text[text.rfind("\n", 0, token.start()) + 1:token.start()]
+        rows = [MARK.sub("", row).strip() for row in token["comment"].split("\n")]
+        if token["comment"].startswith("//") and last == (line - 1, len(before)) and not before.strip():
+            found[-1][1] += " " + rows[0]
+        else:
+            found.append([line, " ".join(rows).strip()])
+        last = (line, len(before))
+    return found
+
+
+def offences(text):
+    """(line, problem) of each offence."""
+    comments, code = blocks(text), TOKEN.sub(lambda token: re.sub(r"[^\n]", " ", token[0]), text)
+    yield from ((line, f"begins with a clause: {words[:60]}") for line, words in comments if FIRST.match(words))
+    for line, words in comments + list(enumerate(code.split("\n"), 1)):
+        yield from ((line, f"{match[0]}: {reason}") for pattern, reason in IDIOM for match in pattern.finditer(words))
+
+
+def offences_of(root):
+    """{folder: [offence]}; the folders are those of src/, include and kernels."""
+    found = collections.defaultdict(list)
+    for path in sorted(path for top in ("include", "kernels", "src") for path in (root / top).rglob("*")):
+        name = path.relative_to(root)
+        if path.suffix in (".c", ".h", ".cpp", ".hpp", ".cl", ".def"):  # the rest of src/ is the live page's
+            folder = "/".join(name.parts[:2 if name.parts[0] == "src" else 1])
+            found[folder] += [f"{name}:{line}: {what}" for line, what in offences(path.read_text(encoding="utf-8"))]
+    return found
+
+
+class ThisTree(unittest.TestCase):
+    def test_no_folder_has_more_than_it_may(self):
+        for folder, found in offences_of(ROOT).items():
+            allowed = ALLOWED.get(folder, 0)
+            if len(found) < allowed - SLACK:
+                print(f"{folder}: lower its number in ALLOWED of {pathlib.Path(__file__).name} from {allowed} to {len(found)}")
+            with self.subTest(folder):
+                self.assertLessEqual(len(found), allowed, "offences; `comments_test.py --list` names them")
+
+
+class TheCheck(unittest.TestCase):
+    def test_examples(self):
+        for count, text in ((0, "// Number of those\n// of which it is true\n"), (1, "/// oF those\n///\n/// Which\n"), (0, "// Officer"),
+                            (2, "int a;  ///< of\nint b;  ///< which\n"), (1, "int a;  ///< of\n        ///< which\nint b;\n"),
+                            (1, "/* What\n * how */"), (0, "/* A\n * how */"), (2, "// NOLINT\n// As\nint a;\n// As\n"),
+                            (0, 'f("// Of", R"(// As)", \'"\');'), (1, "int n = 1'000;  // of 'a'"), (1, "// The same, filled"),
+                            (0, "// The same windows"), (0, "//! needs a.cl"), (2, "// A\n  // As\n// As"), (1, "// It looks\n// whether"),
+                            (2, "int kPatience;  // be\nint kHouseNs;"), (0, "int housekeeping_s; Householder a; // two passes over"),
+                            (2, "// comes round, passed over"), (0, 'f("be had");')):
+            with self.subTest(text):
+                self.assertEqual(len(list(offences(text))), count)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--list"]:
+        listed = offences_of(ROOT)
+        print("\n".join([row for rows in listed.values() for row in rows] +
+                        [f"{name}: {len(rows)} of {ALLOWED.get(name, 0)}" for name, rows in listed.items()]))
+    else:
+        unittest.main()

@@ -115,9 +115,9 @@ Web::Health Web::look(std::int64_t now_ns) {
   return has_answered || now_ns - asked_ns_ < kHungNs ? Health::kServing : Health::kHung;
 }
 
-bool Web::ends_within(std::int64_t patience_ns) {
+bool Web::ends_within(std::int64_t timeout_ns) {
   made_token_.reset();
-  return server_->ends_within(patience_ns);
+  return server_->ends_within(timeout_ns);
 }
 
 nlohmann::json Web::status() const {

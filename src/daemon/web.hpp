@@ -40,9 +40,9 @@ class Web {
   Health look(std::int64_t now_ns);
   /// Runs a task on the thread that serves HTTP.
   void run(std::function<void()> task) { server_->post(std::move(task)); }
-  /// Ends the service and removes the page's token. False if the thread hangs for longer than `patience_ns`: then this
+  /// Ends the service and removes the page's token. False if the thread hangs for longer than `timeout_ns`: then this
   /// cannot be destroyed, and the process must end.
-  bool ends_within(std::int64_t patience_ns);
+  bool ends_within(std::int64_t timeout_ns);
 
   /// Page's address and token file, for the daemon's status; null if there is no page.
   [[nodiscard]] nlohmann::json status() const;

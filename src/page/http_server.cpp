@@ -559,10 +559,10 @@ void HttpServer::stop() {
   parts_->listeners.clear();
 }
 
-bool HttpServer::ends_within(std::int64_t patience_ns) {
+bool HttpServer::ends_within(std::int64_t timeout_ns) {
   parts_->io.stop();
   return !parts_->thread.joinable() ||
-         parts_->end.wait_for(std::chrono::nanoseconds(patience_ns)) == std::future_status::ready;
+         parts_->end.wait_for(std::chrono::nanoseconds(timeout_ns)) == std::future_status::ready;
 }
 
 void HttpServer::post(std::function<void()> task) { asio::post(parts_->io, std::move(task)); }

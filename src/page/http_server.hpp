@@ -88,8 +88,8 @@ class HttpServer {
   /// Ends the thread and all connections; no handler runs afterwards. Waits for a running handler.
   void stop();
   /// Performs the first part of stop(): no further handler begins. False if the thread has not ended within
-  /// `patience_ns`, because a handler hangs: then neither stop() nor the destructor may be called.
-  bool ends_within(std::int64_t patience_ns);
+  /// `timeout_ns`, because a handler hangs: then neither stop() nor the destructor may be called.
+  bool ends_within(std::int64_t timeout_ns);
 
   /// Runs a function on the server's thread. Any thread; after stop() it does not run.
   void post(std::function<void()> task);

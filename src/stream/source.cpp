@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/system/clocks.hpp"
 #include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 #include "stream/sources/pipe_source.hpp"
@@ -18,8 +19,6 @@ namespace {
 std::uint64_t elements_of(std::int64_t bit_times, std::uint64_t bit_times_per_element) {
   return (static_cast<std::uint64_t>(bit_times) + bit_times_per_element - 1) / bit_times_per_element;
 }
-
-std::int64_t nanoseconds(double milliseconds) { return std::llround(milliseconds * 1e6); }
 
 }  // namespace
 

@@ -519,9 +519,10 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   };
   try {
     prepare_outputs(*next);  // first: it may fail while nothing is changed yet
-    health_->prepare(*next);
     search_->prepare(*next);
+    health_->prepare(*next);  // last: only the engine's thread may give it the old epoch back
   } catch (...) {
+    search_->prepare(engine_->epoch());
     free_unused_outputs();
     throw;
   }

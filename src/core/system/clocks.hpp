@@ -10,7 +10,7 @@ inline constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 std::int64_t clock_ns(clockid_t clock);
 /// CLOCK_MONOTONIC, ns.
 std::int64_t monotonic_ns();
-/// What to add to CLOCK_MONOTONIC for CLOCK_TAI, ns.
+/// Offset of CLOCK_TAI from CLOCK_MONOTONIC, ns.
 std::int64_t tai_offset_ns();
 
 }  // namespace nearfield

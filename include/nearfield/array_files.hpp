@@ -10,10 +10,10 @@
 
 namespace nearfield {
 
-/// What a measurement file says of its array. Positions that were given one by one are /geometry/positions_m, float64
-/// [channel][3], metres on the axes of images, z from the array's plane, in the order of a capture's channels; of
-/// spectra and calibrations only those on no regular grid, whose data are of one row. `sensitivity_dbfs` only in
-/// captures; 0 elsewhere.
+/// The geometry of an array as a measurement file states it. Positions that were given one by one are stored in
+/// /geometry/positions_m, float64 [channel][3], metres on the axes of images, z from the array's plane, in the order of
+/// a capture's channels; spectra and calibrations store them only for arrays that are no regular grid, whose data have
+/// one row. `sensitivity_dbfs` is set for captures only; 0 elsewhere.
 struct MeasurementGeometry {
   ArrayGeometry geometry;
   double standoff_m = 0.0;
@@ -28,51 +28,54 @@ struct Calibration {
   ArrayGeometry geometry;
   std::vector<double> frequencies_hz;      ///< ascending
   std::vector<std::complex<float>> gains;  ///< [frequency][row][column]
-  // What made it knows of its quality, [frequency][row][column]; written where there is any, read by people.
+  // Quality figures from the tool that made the calibration, [frequency][row][column]; written where present, for
+  // people to read.
   std::vector<float> relative_error = {};  ///< standard error of a gain over its magnitude
-  std::vector<float> coherence = {};       ///< of the microphone with the known field
+  std::vector<float> coherence = {};       ///< coherence of the microphone with the known field
 };
 
-/// 40 dB: a gain farther from 1 than that is none of a microphone, but a damaged value, or one of another unit.
+/// 40 dB: no microphone has a gain farther from 1; such a value is damaged or in another unit.
 inline constexpr double kLargestGain = 100.0;
-/// 60 dB: of a template, whose source is a millimetre from one microphone and a metre from the array's centre.
+/// 60 dB: the limit for templates, whose source may be a millimetre from one microphone and a metre from the array's
+/// centre.
 inline constexpr double kLargestTemplate = 1000.0;
 
 /// The first gain that is finite and farther from 1 than kLargestGain, with its place and what was expected; "" where
 /// there is none.
 std::string flaw_of_gains(const Calibration& calibration);
 
-/// What an array received of a source at each of some places, but for the source's own pressure: steering vectors that
-/// were measured.
+/// Measured steering vectors: what an array received from a source at each of several places, without the source's own
+/// pressure.
 struct Templates {
-  MeasurementGeometry measurement;     ///< of the array that received them; no sensitivity
+  MeasurementGeometry measurement;     ///< the array that received them; no sensitivity
   std::vector<double> frequencies_hz;  ///< ascending
   std::vector<double> positions_m;     ///< [template][x, y, z], on the axes of images
   std::vector<std::complex<float>> a;  ///< [frequency][template][channel], 1 at the array's centre
-  std::vector<float> coherence;        ///< [frequency][template], the share of the power that one source makes
-  std::vector<float> of_microphones;   ///< [frequency][template][channel], coherence of each with all of them
-  /// The channel that all templates refer to: their phase is 0 there, and their magnitude r_0/r; none where a file does
-  /// not say.
+  std::vector<float> coherence;        ///< [frequency][template], share of the power that a single source accounts for
+  std::vector<float> of_microphones;   ///< [frequency][template][channel], coherence of each microphone with all
+  /// The reference channel of all templates: their phase is 0 there, and their magnitude r_0/r. Empty if a file does
+  /// not state it.
   std::optional<int> reference_channel = {};
 
   [[nodiscard]] std::size_t count() const { return positions_m.size() / 3; }
 };
 
-/// A template with less says more of noise than of its source.
+/// A template with less coherence contains more noise than signal.
 inline constexpr double kLeastTemplateCoherence = 0.9;
 
 /// A surface that images are made on, as a file describes it. Lengths are on the axes of images.
 struct SurfaceData {
   bool is_points = false;       ///< else heights over the pixels of the images
-  std::size_t rows = 1;         ///< 1 of points
-  std::size_t columns = 0;      ///< their number of points
-  std::vector<double> xyz_m;    ///< of points: [point][x, y, z]
-  std::vector<double> z_m;      ///< of heights: [row][column]; NaN where there is no surface
+  std::size_t rows = 1;         ///< 1 for points
+  std::size_t columns = 0;      ///< the number of points for points
+  std::vector<double> xyz_m;    ///< points only: [point][x, y, z]
+  std::vector<double> z_m;      ///< heights only: [row][column]; NaN where there is no surface
   std::vector<double> normals;  ///< [row][column][x, y, z], of any length but 0; empty: not given
 };
 
-/// Whoever brings what settings name by a path: from files on disk, or arrays that a program holds. Engines use it
-/// while they are made, so that they need no library that reads files. Its methods throw NoInputError and DataError.
+/// Loads the arrays that settings name by a path: from files on disk, or from arrays that a program holds. Engines use
+/// it while they are constructed, so that they need no library that reads files. Its methods throw NoInputError and
+/// DataError.
 class ArrayFiles {
  public:
   ArrayFiles() = default;
@@ -81,13 +84,13 @@ class ArrayFiles {
   virtual ~ArrayFiles() = default;
   [[nodiscard]] virtual Calibration calibration(const std::filesystem::path& path) const = 0;
   [[nodiscard]] virtual Templates templates(const std::filesystem::path& path) const = 0;
-  /// Whether points() has those of this name from a program, whatever lies on the disk.
+  /// True if a program supplied the points of this name; such points take precedence over a file.
   [[nodiscard]] virtual bool is_given(const std::filesystem::path& /*points*/) const { return false; }
-  /// [point][x, y, z] in m; `key` names the setting in messages. Throws ConfigError above `most` points and where there
-  /// is none.
+  /// [point][x, y, z] in m; `key` names the setting in messages. Throws ConfigError above `most` points and if there
+  /// are none.
   [[nodiscard]] virtual std::vector<double> points(const std::filesystem::path& path, std::size_t most,
                                                    const std::string& key) const = 0;
-  /// Heights: a program's, or an HDF5 file's. Throws ConfigError where there is none.
+  /// Heights supplied by a program or read from an HDF5 file. Throws ConfigError if there are none.
   [[nodiscard]] virtual SurfaceData surface(const std::filesystem::path& path, const std::string& key) const;
 };
 

@@ -2,7 +2,7 @@
 
 namespace nearfield {
 
-/// Clocks of one-bit microphones, a bit from each a period.
+/// Range of clock rates of one-bit microphones; each delivers a bit per clock period.
 inline constexpr double kSlowestClock_hz = 1e6;
 inline constexpr double kFastestClock_hz = 6.144e6;
 

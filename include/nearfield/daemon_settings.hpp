@@ -9,22 +9,22 @@
 
 namespace nearfield {
 
-/// A socket of this name lies at its default place, which depends on the user: socket_to_serve(), socket_to_connect().
+/// Stands for a socket at its default path, which depends on the user: socket_to_serve(), socket_to_connect().
 inline constexpr std::string_view kAutoSocket = "auto";
 
-/// What `nearfieldd` alone is set up from: section `daemon` of a configuration. An empty path, address or endpoint
-/// means that there is none ("off" or null in YAML).
+/// Settings that only `nearfieldd` uses: section `daemon` of a configuration. An empty path, address or endpoint means
+/// none ("off" or null in YAML).
 struct DaemonSettings {
   enum class SourceKind { kUdp, kPipe, kFile, kSimulate };
-  /// What packets and pipes carry: wire words, or samples that were decimated before (float32, Pa).
+  /// Content of packets and pipes: wire words, or samples decimated by the sender (float32, Pa).
   enum class Payload { kBits, kSamples };
-  /// How fast a file or the simulator delivers; kFast: as fast as it can.
+  /// Delivery speed of a file or the simulator; kFast: as fast as possible.
   enum class Pace { kRealtime, kFast };
-  /// Where phases count from: the window's first bit, or bit-time 0, so that phasors of a steady tone stand still.
+  /// Origin of phases: the window's first bit, or bit-time 0, so that phasors of a steady tone stand still.
   enum class PhaseReference { kWindow, kStream };
   enum class RecordWhat { kBits, kImages, kBoth };
   enum class Trigger { kNone, kLevel, kExternal, kLimit };
-  /// Of the values that a limit looks at: the largest, or the root of their mean square (of powers the mean).
+  /// Statistic over the values that a limit watches: the largest, or the root mean square (the mean for powers).
   enum class Statistic { kMax, kMean };
   /// kAuto: the journal when systemd connected stderr to it, else stderr.
   enum class LogTarget { kAuto, kJournal, kStderr };
@@ -33,35 +33,35 @@ struct DaemonSettings {
   struct Source {
     SourceKind kind = SourceKind::kUdp;
     Payload payload = Payload::kBits;              ///< udp and pipe; samples: front_end.decimation bit-times apart
-    std::optional<double> sample_rate_hz = {};     ///< udp and pipe: of samples; nothing: clock_hz / decimation
+    std::optional<double> sample_rate_hz = {};     ///< udp and pipe: rate of the samples; empty: clock_hz / decimation
     std::string address = "127.0.0.1:7230";        ///< udp: HOST:PORT to listen at, or a multicast group
     std::string interface = {};                    ///< udp: the network interface of a multicast group; empty: any
     std::string path = {};                         ///< pipe: a named pipe, or "-" for stdin; file: a capture
     std::string scene = {};                        ///< simulate: a scene
     Pace pace = Pace::kRealtime;                   ///< file and simulate
-    bool loop = false;                             ///< file: begin again at its end
-    std::int64_t receive_buffer_bytes = 64 << 20;  ///< udp: of the socket
-    int reorder_bit_times = 8192;                  ///< udp: how far behind the newest bit a packet may still come
+    bool loop = false;                             ///< file: start again at its end
+    std::int64_t receive_buffer_bytes = 64 << 20;  ///< udp: size of the socket's receive buffer
+    int reorder_bit_times = 8192;                  ///< udp: how far behind the newest bit a packet is still accepted
     std::int64_t ring_bit_times = 1 << 20;         ///< bits in host memory between the source and the engine
     std::vector<std::string> allowed_from = {};    ///< udp: addresses and networks that may send; empty: any
     bool require_crc = false;                      ///< udp: packets without a CRC are refused
-    double takeover_after_ms = 100.0;              ///< udp: silence of a stream, before another one may begin
-    double restart_hold_off_ms = 1000.0;           ///< udp: from a stream's start, before another one may begin
+    double takeover_after_ms = 100.0;              ///< udp: silence of a stream before another one may take over
+    double restart_hold_off_ms = 1000.0;           ///< udp: time from a stream's start before another one may begin
     std::int64_t max_jump_bit_times = 15'000'000;  ///< udp: the longest gap in a stream's clock, either way
     friend bool operator==(const Source&, const Source&) = default;
   };
 
-  /// Who may connect to a UNIX socket, beside root and the daemon's own user; names or numbers.
+  /// Users and groups that may connect to a UNIX socket, beside root and the daemon's own user; names or numbers.
   struct Access {
     std::uint32_t mode =
-        0666;  ///< of the socket's file; the peer's user, as the kernel reports it, decides in any case
+        0666;  ///< mode of the socket's file; the peer's user, as the kernel reports it, decides in any case
     std::vector<std::string> allowed_users;
     std::vector<std::string> allowed_groups;
     friend bool operator==(const Access&, const Access&) = default;
   };
 
   struct Ring {
-    static constexpr std::string_view kFile = "frames.sock";  ///< of the default socket
+    static constexpr std::string_view kFile = "frames.sock";  ///< file name of the default socket
     std::string socket{kAutoSocket};
     Access access;
     int slots = 64;  ///< frames that a slow reader may lag behind
@@ -72,7 +72,7 @@ struct DaemonSettings {
     std::string endpoint;           ///< such as "tcp://127.0.0.1:7231"
     std::string curve_secret_file;  ///< a path, or "credential:NAME", see credential_path()
     double max_rate_hz = 30.0;
-    std::vector<std::string> curve_clients = {};  ///< with a secret key: public keys of those who may subscribe, Z85
+    std::vector<std::string> curve_clients = {};  ///< with a secret key: public keys of permitted subscribers, Z85
     friend bool operator==(const Zmq&, const Zmq&) = default;
   };
 
@@ -87,24 +87,26 @@ struct DaemonSettings {
     std::string directory = "/var/lib/nearfield";
     RecordWhat what = RecordWhat::kBoth;
     Trigger trigger = Trigger::kNone;
-    double level = 1.0;    ///< of trigger kLevel: largest magnitude of an image, in its unit
-    double quiet_s = 1.0;  ///< below the level before a rise counts, and after which a recording by the level ends
-    double pause_s = 5.0;  ///< from the end of a recording until a rise may begin the next
+    double level = 1.0;    ///< trigger kLevel: largest magnitude of an image, in its unit
+    double quiet_s = 1.0;  ///< time below the level before a rise triggers, and before a recording by the level ends
+    double pause_s = 5.0;  ///< time from the end of a recording until a rise may start the next one
     double pre_trigger_s = 1.0;
     std::int64_t max_bytes = std::int64_t{64} << 30;
     double max_s = 3600.0;
-    std::int64_t quota_bytes = std::int64_t{256} << 30;        ///< of all recordings in the directory; 0: no quota
-    double sync_s = 0.0;                                       ///< waits for the disk this often; 0: only at the end
-    std::int64_t bits_queue_bytes = std::int64_t{64} << 20;    ///< beside the history: 0.35 s at 192 MB/s
-    std::int64_t images_queue_bytes = std::int64_t{64} << 20;  ///< the images' history included
-    bool remove_oldest = false;        ///< recordings go where quota_bytes, max_age_s or keep_free_bytes ask for it
-    double max_age_s = 0.0;            ///< after the last byte was written; 0: any
-    std::int64_t keep_free_bytes = 0;  ///< of the disk; 0: none
+    std::int64_t quota_bytes = std::int64_t{256} << 30;        ///< total of all recordings in the directory; 0: no
+                                                               ///< quota
+    double sync_s = 0.0;                                       ///< interval of syncs to disk; 0: only at the end
+    std::int64_t bits_queue_bytes = std::int64_t{64} << 20;    ///< in addition to the history: 0.35 s at 192 MB/s
+    std::int64_t images_queue_bytes = std::int64_t{64} << 20;  ///< including the images' history
+    bool remove_oldest = false;        ///< deletes the oldest recordings to meet quota_bytes, max_age_s and
+                                       ///< keep_free_bytes
+    double max_age_s = 0.0;            ///< age since the last byte was written; 0: no limit
+    std::int64_t keep_free_bytes = 0;  ///< free space to keep on the disk; 0: none
     friend bool operator==(const Recording&, const Recording&) = default;
   };
 
   struct Control {
-    static constexpr std::string_view kFile = "control.sock";  ///< of the default socket
+    static constexpr std::string_view kFile = "control.sock";  ///< file name of the default socket
     std::string socket{kAutoSocket};
     Access access;
     friend bool operator==(const Control&, const Control&) = default;
@@ -116,12 +118,12 @@ struct DaemonSettings {
   };
 
   struct Page {
-    static constexpr std::string_view kTokenFile = "page_token";  ///< beside the control socket
+    static constexpr std::string_view kTokenFile = "page_token";  ///< in the control socket's folder
     std::string address = "127.0.0.1:7232";
-    std::vector<std::string> allowed_hosts = {};    ///< names of this server beside localhost, 127.0.0.1 and [::1]
+    std::vector<std::string> allowed_hosts = {};    ///< names of this server besides localhost, 127.0.0.1 and [::1]
     std::vector<std::string> allowed_origins = {};  ///< pages of other servers that may read and control
     std::string token_file = {};                    ///< a path, or "credential:NAME"; empty: a random token is made
-    double pictures_hz = 60.0;                      ///< how often at most a client gets a picture
+    double pictures_hz = 60.0;                      ///< highest rate of pictures per client
     friend bool operator==(const Page&, const Page&) = default;
   };
 
@@ -129,18 +131,18 @@ struct DaemonSettings {
     int priority = 0;       ///< SCHED_FIFO, 1 to 99; 0: the ordinary scheduler
     std::vector<int> cpus;  ///< empty: any
     bool lock_memory = false;
-    /// How long before and after a hop's last bits are expected they are polled for; nothing: auto.
+    /// Polling time before and after the expected arrival of a hop's last bits; empty: auto.
     std::optional<double> poll_us = {};
     friend bool operator==(const Realtime&, const Realtime&) = default;
   };
 
   struct Deadlines {
-    double frame_ms = 1000.0;  ///< from a hop's last bit in memory to its frame; past it the process ends
+    double frame_ms = 1000.0;  ///< from a hop's last bit in memory to its frame; the process ends when it takes longer
     friend bool operator==(const Deadlines&, const Deadlines&) = default;
   };
 
-  /// Ages of the oldest bits that wait, from which on something is given up. A recording was requested and cannot be
-  /// had again: by default it goes last, and the bits of hops that are shed are recorded.
+  /// Ages of the oldest pending bits from which on work is dropped. A recording was requested and cannot be repeated:
+  /// by default it is paused last, and the bits of shed hops are recorded.
   struct Overload {
     double pause_dashboards_ms = 10.0;
     double pause_recordings_ms = 500.0;
@@ -155,28 +157,28 @@ struct DaemonSettings {
   };
 
   struct NoInput {
-    double after_ms = 1000.0;  ///< without a window of which half came, before "no input" is the declared state
-    bool is_fault = false;     ///< then the process ends, instead of waiting
+    double after_ms = 1000.0;  ///< declares "no input" after this time without a window that is at least half complete
+    bool is_fault = false;     ///< the process then ends instead of waiting
     friend bool operator==(const NoInput&, const NoInput&) = default;
   };
 
-  /// A level that a product of a processor is watched for.
+  /// A threshold on a product of a processor.
   struct Limit {
     std::string name;
     std::string processor{kFirstProcessor};
     std::string product = "images";
-    std::string column = {};                           ///< of a table; empty: the product is an array
-    std::optional<std::vector<double>> point_m = {};   ///< x, y: the pixel nearest to it
-    std::optional<std::vector<double>> region_m = {};  ///< x0, y0, x1, y1; with neither of them everywhere
-    std::optional<double> frequency_hz = {};           ///< none: all of them
-    std::optional<double> plane_m = {};                ///< likewise
+    std::string column = {};                           ///< table column; empty: the product is an array
+    std::optional<std::vector<double>> point_m = {};   ///< x, y: selects the nearest pixel
+    std::optional<std::vector<double>> region_m = {};  ///< x0, y0, x1, y1; the whole image if neither is set
+    std::optional<double> frequency_hz = {};           ///< empty: all frequencies
+    std::optional<double> plane_m = {};                ///< empty: all planes
     Statistic statistic = Statistic::kMax;
     std::optional<double> above = {};     ///< in the product's unit
-    std::optional<double> above_db = {};  ///< the same as a level
-    double hysteresis_db = 3.0;           ///< so far below it the limit is left
-    double hold_s = 0.0;                  ///< above for so long before it is exceeded
-    double release_s = 0.0;               ///< below for so long before it is left
-    bool record = false;                  ///< begins a recording, of trigger kLimit
+    std::optional<double> above_db = {};  ///< the same threshold as a level
+    double hysteresis_db = 3.0;           ///< the limit is left this far below the threshold
+    double hold_s = 0.0;                  ///< time above the threshold before it is exceeded
+    double release_s = 0.0;               ///< time below before it is left
+    bool record = false;                  ///< starts a recording, with trigger kLimit
     friend bool operator==(const Limit&, const Limit&) = default;
   };
 
@@ -205,12 +207,12 @@ std::string_view name_of(DaemonSettings::Statistic statistic);
 std::string_view name_of(DaemonSettings::LogTarget target);
 std::string_view name_of(DaemonSettings::LogLevel level);
 
-/// The number of a user or group of this system, by name or number; nothing for an unknown name.
+/// The number of a user or group of this system, by name or number; empty for an unknown name.
 std::optional<std::uint32_t> user_id(const std::string& name);
 std::optional<std::uint32_t> group_id(const std::string& name);
 
 /// The path at which a daemon of this user listens: `setting` itself, or for "auto" `file` in the user's default folder
-/// (nearfield/runtime_folder.h). Throws IoError where a user who is not root has no such folder.
+/// (nearfield/runtime_folder.h). Throws IoError if a user other than root has no such folder.
 std::string socket_to_serve(const std::string& setting, std::string_view file);
 /// The path to which a client connects: `setting` itself, or for "auto" the first default folder that holds the socket.
 std::string socket_to_connect(const std::string& setting, std::string_view file);
@@ -220,7 +222,7 @@ struct HostPort {
   std::string host;
   int port = 0;
 };
-/// "HOST:PORT" or "[IPV6]:PORT"; nothing when it is neither.
+/// "HOST:PORT" or "[IPV6]:PORT"; empty if it is neither.
 std::optional<HostPort> parse_host_port(std::string_view text);
 /// True for 127.0.0.0/8, ::1 and localhost, which no other machine reaches.
 bool is_loopback(std::string_view host);

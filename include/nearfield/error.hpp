@@ -7,12 +7,12 @@ namespace nearfield {
 /// Process exit codes, after sysexits.h.
 enum class ExitCode : int {
   kOk = 0,
-  kDiffers = 1,        ///< nearfield compare: more than the tolerance that was asked for, as of diff and cmp
+  kDiffers = 1,        ///< nearfield compare: differs by more than the given tolerance, like diff and cmp
   kUsage = 64,         ///< wrong command line
   kBadData = 65,       ///< an input file that is not what it should be
   kNoInput = 66,       ///< an input file that is missing or unreadable
   kNoDevice = 69,      ///< no OpenCL device, or the device failed
-  kInternal = 70,      ///< a defect of Nearfield's own
+  kInternal = 70,      ///< a defect in Nearfield itself
   kIo = 74,            ///< an output could not be written
   kHungFrame = 75,     ///< nearfieldd: a frame took longer than its deadline
   kNoPermission = 77,  ///< the peer does not let this user in

@@ -6,9 +6,9 @@
 
 namespace nearfield {
 
-/// Where the pixels of an array's images lie, on the axes of images. Along each axis there are nodes, `pitch` apart,
-/// whose middle is `centre`. Pixels lie from the first node to the last one, `upsample` to a pitch: nothing is shown
-/// beyond the microphones. Of microphones on a regular grid the nodes are the microphones.
+/// Positions of the pixels of an array's images, on the axes of images. Along each axis there are nodes, `pitch` apart,
+/// whose middle is `centre`. Pixels extend from the first node to the last one, `upsample` per pitch: nothing is shown
+/// beyond the microphones. For microphones on a regular grid the nodes are the microphones.
 struct ImageGrid {
   int node_rows = 1;
   int node_columns = 1;
@@ -34,9 +34,9 @@ struct ImageGrid {
   friend bool operator==(const ImageGrid&, const ImageGrid&) = default;
 };
 
-/// The grid of an array's images. Of microphones on no regular grid it covers the smallest rectangle along x and y that
-/// holds them all: its pitch, the same along x and y, is that of a regular grid of as many microphones which fills this
-/// rectangle, and its middle is the rectangle's.
+/// The grid of an array's images. For an irregular array it covers the smallest rectangle along x and y that contains
+/// all microphones: its pitch, the same along x and y, is that of a regular grid with as many microphones that fills
+/// this rectangle, and its middle is the rectangle's.
 ImageGrid image_grid(const ArrayGeometry& geometry, int upsample = 1);
 
 /// "12 x 9 pixels, 18.3 mm apart, x from -100 to 101 mm, y from -70 to 76 mm"; rows before columns.

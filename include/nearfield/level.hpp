@@ -5,7 +5,7 @@
 
 namespace nearfield {
 
-/// What a value's level is: db_per_decade lg(value / reference).
+/// Converts values to levels: db_per_decade lg(value / reference).
 struct LevelRule {
   double db_per_decade = 20.0;
   double reference = 1.0;  ///< in the product's unit

@@ -8,21 +8,21 @@ namespace nearfield {
 /// Pixels whose reference is below this part of the reference's maximum are left out of `ImageMetrics::rmsre`.
 inline constexpr double kRmsreFloor = 0.01;
 
-/// How far one image is from a reference, a the reference and b the other (Oznaya Angeles 2014, section 7.1.2).
+/// Differences of an image from a reference, a the reference and b the other (Oznaya Angeles 2014, section 7.1.2).
 ///
-/// Pixels that are not finite in either image are counted in `non_finite` and belong to none of the sums, nor to
-/// either maximum. "Normalised" is divided by the image's own maximum magnitude (eq. 7.3); an image that is zero
-/// everywhere stays zero. A figure without a meaning is NaN: everything when no pixel is left, `ncc` when an image is
-/// zero everywhere, `rmsre` when no reference pixel exceeds zero.
+/// Pixels that are not finite in either image are counted in `non_finite` and excluded from all sums and both maxima.
+/// "Normalised" is divided by the image's own maximum magnitude (eq. 7.3); an image that is zero everywhere stays zero.
+/// An undefined figure is NaN: everything when no pixel is left, `ncc` when an image is zero everywhere, `rmsre` when
+/// no reference pixel exceeds zero.
 struct ImageMetrics {
-  std::size_t pixels = 0;      ///< of one image
-  std::size_t non_finite = 0;  ///< of these, left out everywhere
+  std::size_t pixels = 0;      ///< per image
+  std::size_t non_finite = 0;  ///< among them, left out everywhere
 
   /// sqrt(mean of ((|a|-|b|)/|a|)^2), both normalised (eq. 7.1), over all finite pixels. A pixel where both are zero
   /// agrees and adds 0; one where only the reference is zero makes the figure infinite (counted in `zero_reference`).
   double rmsre_all = 0.0;
   std::size_t zero_reference = 0;  ///< pixels where the reference is zero and the other image is not
-  /// The same over the pixels with |a| >= 1 % of its maximum.
+  /// As rmsre_all, over the pixels with |a| >= 1 % of its maximum.
   double rmsre = 0.0;
   std::size_t rmsre_excluded = 0;  ///< finite pixels below that 1 %
 

@@ -1,14 +1,13 @@
-/* Where the sockets of nearfieldd lie when no configuration and no option names a place: the one rule that the daemon,
- * its clients in C++ and the reader in C share, so that all of them meet. Not for other programs: nf_ring_open(NULL)
- * follows it.
+/* Default paths of nearfieldd's sockets, when neither configuration nor option gives one: the one rule that the daemon,
+ * its clients in C++ and the reader in C share, so that they use the same paths. Not for other programs:
+ * nf_ring_open(NULL) follows it.
  *
- * 1. $NEARFIELD_RUNTIME_DIR, where it is an absolute path: that folder and no other.
- * 2. Of a user other than root, $XDG_RUNTIME_DIR/nearfield, where XDG_RUNTIME_DIR is an absolute path.
+ * 1. $NEARFIELD_RUNTIME_DIR, if it is an absolute path: that folder and no other.
+ * 2. For a user other than root, $XDG_RUNTIME_DIR/nearfield, if XDG_RUNTIME_DIR is an absolute path.
  * 3. /run/nearfield, which systemd makes for the service and root's daemon makes for itself.
  *
  * A daemon listens in the first of these folders. A client connects in the first one that holds the socket, so that a
- * user reaches a daemon of his own before the system's. $RUNTIME_DIRECTORY of systemd plays no part: clients do not
- * have it.
+ * user reaches his own daemon before the system's. systemd's $RUNTIME_DIRECTORY is not used: clients do not have it.
  */
 #ifndef NEARFIELD_RUNTIME_FOLDER_H
 #define NEARFIELD_RUNTIME_FOLDER_H
@@ -24,8 +23,8 @@
 #define NF_FRAMES_SOCKET "frames.sock"
 #define NF_CONTROL_SOCKET "control.sock"
 
-/* Writes the path of the socket FILE in the folder number `index`, from 0; 0 where there is no such folder, or where
- * the path does not fit. A program that runs with more rights than its user (setuid) reads no environment. */
+/* Writes the path of the socket FILE in the folder number `index`, from 0; returns 0 if there is no such folder, or the
+ * path does not fit. A program with more rights than its user (setuid) ignores the environment. */
 static inline int nf_socket_in_folder(int index, const char* file, char* path, size_t bytes) {
   const char* own = secure_getenv("NEARFIELD_RUNTIME_DIR");
   const char* session = geteuid() != 0 ? secure_getenv("XDG_RUNTIME_DIR") : NULL;
@@ -47,14 +46,12 @@ static inline int nf_socket_in_folder(int index, const char* file, char* path, s
   return 1;
 }
 
-/* The path at which a daemon of this user listens; 0 where it does not fit. */
+/* The path at which a daemon of this user listens; 0 if it does not fit. */
 static inline int nf_socket_to_serve(const char* file, char* path, size_t bytes) {
   return nf_socket_in_folder(0, file, path, bytes);
 }
 
-/* The path to which a client connects: the first one where a socket lies, else the one to serve; 0 where it does not
- * fit.
- */
+/* The path to which a client connects: the first one with a socket, else the one to serve; 0 if it does not fit. */
 static inline int nf_socket_to_connect(const char* file, char* path, size_t bytes) {
   struct stat status;
   for (int index = 0; nf_socket_in_folder(index, file, path, bytes); ++index) {
@@ -66,7 +63,7 @@ static inline int nf_socket_to_connect(const char* file, char* path, size_t byte
 }
 
 /* The path of the ring of a further processor, beside `socket`, the first one's: frames.NAME.sock beside frames.sock; 0
- * where it does not fit. */
+ * if it does not fit. */
 static inline int nf_socket_of_processor(const char* socket, const char* processor, char* path, size_t bytes) {
   static const char suffix[] = ".sock";
   const size_t length = strlen(socket);

@@ -15,38 +15,39 @@
 
 namespace nearfield {
 
-/// Whether spectra come from a sliding DFT over hops; kAuto: where that costs less.
+/// Selects spectra from a sliding DFT over hops; kAuto: when that is cheaper.
 enum class Incremental { kAuto, kAlways, kNever };
 enum class WindowKind { kHann, kNone };
-/// How images are made of spectra: planar NAH in K-space, statistically optimised NAH, or a dense operator a frequency.
+/// Method that computes images from spectra: planar NAH in K-space, statistically optimised NAH, or a dense operator
+/// per frequency.
 enum class ImagerKind {
   kPnah,
   kSonah,
   kOperators,
   kAuto,  ///< see resolve_imager()
-  kNone,  ///< no images: the levels of the microphones in their place
+  kNone,  ///< no images: the levels of the microphones instead
 };
-/// What an image shows; docs/quantities.md has the formulas.
+/// Quantity of an image; docs/quantities.md has the formulas.
 enum class Quantity { kPressure, kNormalVelocity, kDisplacement, kActiveIntensity };
 inline constexpr std::array kQuantities = {Quantity::kPressure, Quantity::kNormalVelocity, Quantity::kDisplacement,
                                            Quantity::kActiveIntensity};
 enum class Extrapolation { kPlpbp, kLpbp, kEdge, kZero };
 enum class FilterKind { kCos, kTikhonov, kNone };
 
-/// Where the cut-off wavenumber of the `cos` filter comes from.
+/// Source of the cut-off wavenumber of the `cos` filter.
 enum class CutoffRule {
   kGiven,         ///< `FilterSettings::cutoff_rad_per_m`
   kDynamicRange,  ///< the wavenumber whose evanescent loss over the standoff equals `dynamic_range_db`
-  kAuto,          ///< per frequency and frame, from the spectrum over the noise
-  kSearch,        ///< per frequency, slope too, every `search_every_frames` frames; kDynamicRange until then
+  kAuto,          ///< per frequency and frame, from the spectrum relative to the noise
+  kSearch,        ///< per frequency, including the slope, every `search_every_frames` frames; kDynamicRange until then
 };
 
-/// What sonah expects of a field before it is measured (docs/sonah.md).
+/// Prior of the imager sonah (docs/sonah.md).
 enum class FieldPrior {
-  kAuto,       ///< per frequency the one that searches find most probable; the layer until then
-  kLayer,      ///< sources spread over a layer as far behind the surface as the microphones are before it
+  kAuto,       ///< per frequency the most probable one according to the search; the layer until then
+  kLayer,      ///< sources spread over a layer as far behind the surface as the microphones are in front of it
   kDeepLayer,  ///< further behind it
-  kPatches,    ///< small ones near the surface
+  kPatches,    ///< small sources near the surface
 };
 
 std::string_view name_of(Incremental incremental);
@@ -61,49 +62,49 @@ bool predicts(Extrapolation method);
 /// SI unit of a quantity: "Pa", "m/s", "m", "W/m^2".
 std::string_view unit_of(Quantity quantity);
 
-/// Which of the microphones that are found bad are interpolated; the others are only reported.
+/// Selects which microphones found bad are interpolated; the others are only reported.
 enum class HealthMask {
-  kCertain,  ///< no healthy one of a million is found so
-  kAll,      ///< those, too, that evidence speaks against
+  kCertain,  ///< fewer than one in a million healthy microphones is found so
+  kAll,      ///< also those with evidence against them
   kNone
 };
 std::string_view name_of(HealthMask mask);
 
-/// How microphones are watched (docs/health.md).
+/// Monitoring of the microphones (docs/health.md).
 struct HealthSettings {
   bool enabled = true;
   HealthMask mask = HealthMask::kCertain;
-  std::vector<int> trusted_channels;  ///< row * columns + column; whatever they look like, they are used
+  std::vector<int> trusted_channels;  ///< row * columns + column; always used, whatever the monitor finds
 };
 
-/// Which microphones a processor of the far field uses, of those that are not masked as it begins.
+/// Microphones used by a far-field processor, out of those that are not masked when it is created.
 struct SubsetSettings {
   enum class Kind { kAll, kGrid, kSpiral, kRandom, kChannels };
   Kind kind = Kind::kAll;
-  int rows = 0;                    ///< of kGrid
-  int columns = 0;                 ///< likewise
-  int count = 0;                   ///< of kSpiral and kRandom
-  std::vector<int> channels = {};  ///< of kChannels, ascending, each once
+  int rows = 0;                    ///< kGrid only
+  int columns = 0;                 ///< kGrid only
+  int count = 0;                   ///< kSpiral and kRandom only
+  std::vector<int> channels = {};  ///< kChannels only: ascending, each once
   friend bool operator==(const SubsetSettings&, const SubsetSettings&) = default;
 };
 
 struct ArraySettings {
-  std::string positions_path;      ///< where microphones stand, from which `geometry` is made; empty: on a grid
-  std::optional<AxesOfFile> axes;  ///< of that file, or of positions that an input says; none: the format's own
-  std::vector<int> channels;       ///< of an input of samples, in the order of the microphones; empty: all
+  std::string positions_path;      ///< file of microphone positions, from which `geometry` is made; empty: a grid
+  std::optional<AxesOfFile> axes;  ///< axes of that file, or of positions that an input states; empty: the format's own
+  std::vector<int> channels;       ///< channels of an input of samples, in the order of the microphones; empty: all
   ArrayGeometry geometry;
   WireLayout layout = WireLayout::kSoramaCam;
   double sensitivity_dbfs = -26.0;
-  std::optional<double> pascal_per_unit;  ///< of files of samples that do not say
+  std::optional<double> pascal_per_unit;  ///< for files of samples that do not state it
   std::vector<int> dead_channels;         ///< row * columns + column
   std::string calibration_path;           ///< empty: none
-  double fewest_valid_share = 0.5;        ///< of all microphones: with fewer that can be used nothing starts
+  double fewest_valid_share = 0.5;        ///< minimum usable share of all microphones; with fewer, a run does not start
   SubsetSettings subset;
-  double clock_hz = kBitRateHz;  ///< of bits; of live samples their rate times front_end.decimation
+  double clock_hz = kBitRateHz;  ///< bit clock; for live samples their rate times front_end.decimation
   HealthSettings health;
 };
 
-/// Message, as found and expected, where `valid` microphones are too few to be used; empty where they are enough.
+/// Message, as found and expected, if `valid` microphones are too few; empty if they are enough.
 std::string flaw_of_valid(const ArraySettings& array, int valid);
 
 struct MediumSettings {
@@ -118,25 +119,25 @@ struct FrontEndSettings {
   int window_samples = 1024;
   int hop_samples = 32;
   std::vector<double> frequencies_hz = {1007.08, 2014.16};
-  std::vector<Band> bands_hz;  ///< each imaged as the mean square over its bins; replay alone
+  std::vector<Band> bands_hz;  ///< each imaged as the mean square over its bins; replay only
   bool remove_dc =
       true;  ///< fits and removes each window's constant, so that an offset does not leak into low frequencies
   Incremental incremental = Incremental::kAuto;
-  SettingsByType own;  ///< of the kinds, each in src/frontend/KIND/settings.hpp
+  SettingsByType own;  ///< settings specific to a kind, each in src/frontend/KIND/settings.hpp
 };
 
-/// What a processor's own front end does otherwise than FrontEndSettings; without a value: the same.
+/// A processor's own front end as overrides of FrontEndSettings; an empty value means no change.
 struct FrontEndOverrides {
   std::optional<decltype(FrontEndSettings::kind)> kind;
   std::optional<WindowKind> window;
   std::optional<int> window_samples;
   std::optional<std::vector<double>> frequencies_hz;
   std::optional<int> popcount_order;
-  /// True where the processor has a front end of its own.
+  /// True if the processor has a front end of its own.
   [[nodiscard]] bool any() const { return kind || window || window_samples || frequencies_hz || popcount_order; }
 };
 
-/// A processor beside the one that HolographySettings sets up.
+/// A processor in addition to the one that HolographySettings sets up.
 struct ProcessorSettings {
   ProcessorSettings() = default;
   ProcessorSettings(const ProcessorSettings& other)
@@ -154,26 +155,26 @@ struct ProcessorSettings {
   ProcessorSettings& operator=(ProcessorSettings&&) noexcept = default;
   ~ProcessorSettings() = default;
 
-  std::string name;                   ///< the key of its section; files and sockets carry it
+  std::string name;                   ///< the key of its section; used in file and socket names
   std::string kind;                   ///< a name of schema::processor_kinds()
-  int every_hops = 1;                 ///< its cadence
-  std::optional<std::string> device;  ///< where it works, as the option --device names it; none: the run's device
-  FrontEndOverrides front_end;        ///< where its spectra are not those of the run's front end
-  std::unique_ptr<KindSettings> own;  ///< null where the kind is not known
+  int every_hops = 1;                 ///< cadence in hops
+  std::optional<std::string> device;  ///< the processor's device, as for the option --device; empty: the run's device
+  FrontEndOverrides front_end;        ///< overrides for spectra that differ from those of the run's front end
+  std::unique_ptr<KindSettings> own;  ///< null if the kind is unknown
 };
 
-/// Bins first to end - 1 of the window; bin b is b times sample rate over window samples.
+/// Bins first to end - 1 of the window; bin b has the frequency b times sample rate over window samples.
 struct BinRange {
   std::size_t first = 0;
   std::size_t end = 0;
 };
-/// The bins that a band holds, of those above 0 and below half the sample rate.
+/// The bins in a band, excluding 0 and half the sample rate and above.
 BinRange bins_of(const Band& band, const FrontEndSettings& front_end, double sample_rate_hz);
 
 struct ExtrapolationSettings {
   Extrapolation method = Extrapolation::kPlpbp;
-  int order = 8;        ///< of the predictor; at most the line's length - 2 is used
-  double factor = 3.0;  ///< padded side over measured side
+  int order = 8;        ///< order of the predictor; at most the line's length - 2 is used
+  double factor = 3.0;  ///< padded side relative to measured side
   friend bool operator==(const ExtrapolationSettings&, const ExtrapolationSettings&) = default;
 };
 
@@ -187,31 +188,33 @@ struct FilterSettings {
   friend bool operator==(const FilterSettings&, const FilterSettings&) = default;
 };
 
-/// A rigid or partly absorbing plane y = y_m, in which every source has an image.
+/// A rigid or partly absorbing plane y = y_m, in which every source has an image source.
 struct WallSettings {
-  std::optional<double> y_m;  ///< none: there is no wall
-  double reflection = 1.0;    ///< of pressure: 1: rigid, -1: pressure-release
+  std::optional<double> y_m;  ///< empty: there is no wall
+  double reflection = 1.0;    ///< reflection factor of pressure; 1: rigid, -1: pressure-release
 };
 
 /// The prior of the imager `operators` (docs/operators.md).
 struct OperatorSettings {
-  std::optional<double> source_depth_m;  ///< of a sheet of sources below the surface; none: a part of the standoff
-  std::string sources_path;              ///< places of sources in place of the sheet; empty: none
-  std::string templates_path;            ///< measured transfer functions from sources, likewise
+  std::optional<double> source_depth_m;  ///< depth of a sheet of sources below the surface; empty: a fraction of the
+                                         ///< standoff
+  std::string sources_path;              ///< positions of sources that replace the sheet; empty: none
+  std::string templates_path;            ///< measured transfer functions from sources that replace the sheet; empty:
+                                         ///< none
   WallSettings wall;
-  double tolerance = 1e-8;  ///< share of the prior's power at the microphones that the modes leave out
+  double tolerance = 1e-8;  ///< share of the prior's power at the microphones that the modes omit
 };
 
 struct HolographySettings {
   ImagerKind imager = ImagerKind::kAuto;
-  FieldPrior prior = FieldPrior::kAuto;  ///< of sonah
+  FieldPrior prior = FieldPrior::kAuto;  ///< for the imager sonah
   double standoff_m = 0.03;
   std::vector<double> planes_m = {0.0};
-  std::string surface_path = {};  ///< of the surface that is imaged in place of planes; empty: none
+  std::string surface_path = {};  ///< file of a surface that is imaged in place of planes; empty: none
   Quantity quantity = Quantity::kPressure;
   int upsample = 1;
-  int search_every_frames = 1000;       ///< for what takes an imager too long for every frame; 0: never
-  std::vector<PlanePoint> points = {};  ///< whose values replay writes beside the images
+  int search_every_frames = 1000;       ///< interval of computations too slow for every frame; 0: never
+  std::vector<PlanePoint> points = {};  ///< positions whose values replay writes in addition to the images
   ExtrapolationSettings extrapolation = {};
   FilterSettings filter = {};
   OperatorSettings operators = {};
@@ -219,8 +222,8 @@ struct HolographySettings {
 
 struct DeviceSettings {
   std::string platform = "auto";  ///< "auto" prefers a GPU; else part of a platform's name
-  int index = 0;                  ///< among the devices that remain
-  int batch = 1;                  ///< frames that are computed together
+  int index = 0;                  ///< among the devices that match
+  int batch = 1;                  ///< frames computed together
   std::string fft = "auto";       ///< "auto" | "clfft" | "fused": the transforms of the imager pnah
 };
 
@@ -245,13 +248,13 @@ class DaemonSection {
   std::unique_ptr<DaemonSettings> value_;
 };
 
-/// Everything a run is set up from.
+/// All settings of a run.
 struct Settings {
   ArraySettings array;
   MediumSettings medium;
   FrontEndSettings front_end;
-  HolographySettings holography;              ///< of the first processor
-  std::vector<ProcessorSettings> processors;  ///< beside it
+  HolographySettings holography;              ///< first processor
+  std::vector<ProcessorSettings> processors;  ///< additional processors
   DeviceSettings device;
   DaemonSection daemon;
   std::set<std::string> explicit_keys;  ///< dotted names of the keys that the user gave, such as "array.rows"

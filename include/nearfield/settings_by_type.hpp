@@ -5,8 +5,8 @@
 
 namespace nearfield {
 
-/// Structures of settings, at most one of each type. Who holds it need not know the types: a kind of stage keeps its
-/// own settings in it. A structure that nobody has changed has its defaults.
+/// Structures of settings, at most one of each type. The owner need not know the types: a kind of stage keeps its own
+/// settings in it. A structure that nobody has changed has its defaults.
 class SettingsByType {
  public:
   template <class Own>
@@ -15,7 +15,7 @@ class SettingsByType {
     const auto found = values_.find(typeid(Own));
     return found == values_.end() ? kDefaults : *std::any_cast<Own>(&found->second);
   }
-  /// The reference holds until this object is assigned to or destroyed.
+  /// The reference is valid until this object is assigned to or destroyed.
   template <class Own>
   [[nodiscard]] Own& edit() {
     std::any& value = values_[typeid(Own)];

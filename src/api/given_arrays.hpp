@@ -7,7 +7,7 @@
 
 namespace nearfield::api {
 
-/// Gains and templates as a program gives them; the array that they are of is the configuration's, known only later.
+/// Gains and templates as a program gives them; their array is the configuration's, which is known only later.
 struct GivenCalibration {
   std::vector<double> frequencies_hz;
   std::vector<std::complex<float>> gains;  ///< [frequency][row][column]
@@ -19,7 +19,7 @@ struct GivenTemplates {
   std::vector<float> coherence;        ///< [frequency][template]
 };
 
-/// Arrays by the names that a configuration has in the place of paths.
+/// Arrays by the names that a configuration has in place of paths.
 struct GivenArrays {
   std::vector<MicrophonePosition> positions_m;
   std::map<std::string, GivenCalibration> calibrations;
@@ -27,10 +27,10 @@ struct GivenArrays {
   std::map<std::string, std::vector<double>> points;  ///< [point][x, y, z]
 };
 
-/// The name under which the settings have a relative path.
+/// The form of a relative path in the settings.
 std::string name_in_settings(const std::string& name);
 
-/// Brings them to an engine of this array.
+/// Supplies given arrays to an engine of this array.
 class GivenFiles : public ArrayFiles {
  public:
   GivenFiles(GivenArrays arrays, ArrayGeometry geometry, double standoff_m)

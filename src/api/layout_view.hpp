@@ -8,7 +8,7 @@
 
 namespace nearfield::api {
 
-/// A ResultHeader as the C header has it; the pointers lead into this object.
+/// A ResultHeader as structures of the C header; their pointers refer to this object.
 class LayoutView {
  public:
   LayoutView(ResultHeader header, int every_hops);

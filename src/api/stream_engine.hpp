@@ -19,21 +19,21 @@
 
 namespace nearfield::api {
 
-/// Values of a stream that were pushed and that windows still need.
+/// Pushed values of a stream that windows still need.
 template <class Value>
 class Pending {
  public:
   explicit Pending(std::size_t per_sample) : per_sample_(per_sample) {}
   [[nodiscard]] std::size_t per_sample() const { return per_sample_; }
-  /// Behind the last whole sample.
+  /// End of the last whole sample.
   [[nodiscard]] std::uint64_t end() const { return first_ + (values_.size() - begin_) / per_sample_; }
   void push(std::span<const Value> values) { values_.insert(values_.end(), values.begin(), values.end()); }
-  /// Samples first to end - 1, which must be there.
+  /// Samples first to end - 1, which must be available.
   [[nodiscard]] std::span<const Value> samples(std::uint64_t first, std::uint64_t end) const {
     return std::span<const Value>(values_).subspan(begin_ + (first - first_) * per_sample_,
                                                    (end - first) * per_sample_);
   }
-  /// Those before `sample` are not needed any more.
+  /// Discards the samples before `sample`.
   void drop_before(std::uint64_t sample) {
     const std::uint64_t dropped = std::min(std::max(sample, first_), end()) - first_;
     first_ += dropped;
@@ -52,20 +52,20 @@ class Pending {
  private:
   std::size_t per_sample_;
   std::vector<Value> values_;
-  std::size_t begin_ = 0;    ///< in values_, of sample first_
-  std::uint64_t first_ = 0;  ///< in the stream
+  std::size_t begin_ = 0;    ///< index in values_ of sample first_
+  std::uint64_t first_ = 0;  ///< number in the stream
 };
 
-/// What nf_engine_start() asks for, as C++ has it.
+/// Arguments of nf_engine_start() as C++ types.
 struct InputOfProgram {
   InputForm form = InputForm::kBits;
   EngineKind engine = EngineKind::kOpencl;
-  int channels = 0;  ///< of samples and spectra
+  int channels = 0;  ///< samples and spectra
   double sample_rate_hz = 0.0;
-  std::vector<double> frequencies_hz;  ///< of spectra
+  std::vector<double> frequencies_hz;  ///< spectra only
 };
 
-/// An engine that a program feeds with a stream, and asks for frame after frame.
+/// An engine that a program feeds with a stream, and that returns frame after frame.
 class StreamEngine {
  public:
   /// Throws Error.
@@ -73,11 +73,11 @@ class StreamEngine {
 
   [[nodiscard]] const std::deque<LayoutView>& layouts() const { return layouts_; }
   [[nodiscard]] const std::string& remarks() const { return remarks_; }
-  /// Throw UsageError where the engine has another form of input, or values are no whole samples.
+  /// Throw UsageError if the engine has another form of input, or values are not whole samples.
   void push_bits(std::span<const std::uint32_t> words);
   void push_samples(std::span<const float> samples);
   void push_spectra(std::span<const std::complex<float>> spectra);
-  /// The next frame; nothing where more input is needed. Its products hold until the next call. Throws UsageError after
+  /// The next frame; empty if more input is needed. Its products are valid until the next call. Throws UsageError after
   /// an error that left part of a window computed, until restart().
   std::optional<nf_engine_frame> next();
   void restart();
@@ -86,10 +86,10 @@ class StreamEngine {
   StreamEngine(EnginePlan plan, EngineKind kind);
   void require(InputForm form) const;
   [[nodiscard]] std::uint64_t first_of(std::uint64_t window) const { return window * hop_samples_; }
-  /// Whether the next window has been pushed; then computes it and begins with its first processor.
+  /// True if the next window has been pushed; computes it and starts with its first processor.
   bool compute_next();
   std::span<const WindowStatus> compute(std::uint64_t first_sample);
-  /// What follows on a window whose frames were all handed out.
+  /// Finishes a window whose frames were all returned.
   void leave_window();
   std::optional<nf_engine_frame> find_next();
   nf_engine_frame frame_of(std::size_t processor);
@@ -110,10 +110,10 @@ class StreamEngine {
   Pending<std::uint32_t> bits_;
   Pending<float> samples_;
   Pending<std::complex<float>> spectra_;
-  std::uint64_t window_ = 0;            ///< the one in hand, or the next one
-  std::optional<std::size_t> in_hand_;  ///< the next processor to look at of the window in hand
+  std::uint64_t window_ = 0;            ///< the current window, or the next one
+  std::optional<std::size_t> in_hand_;  ///< the next processor of the current window
   bool is_broken_ = false;              ///< an error left part of a window computed
-  std::vector<const void*> products_;   ///< of the frame handed out last
+  std::vector<const void*> products_;   ///< products of the frame returned last
 };
 
 }  // namespace nearfield::api

@@ -9,9 +9,9 @@
 
 namespace nearfield::ocl {
 
-/// Many arrays in one buffer. A launch costs NVIDIA's OpenCL about half a microsecond of the host for each buffer among
-/// a kernel's arguments (docs/performance.md), so kernels on the way of a frame take the arena and find their arrays by
-/// constants. reserve() what is needed, allocate() once, then take the parts with part().
+/// Many arrays in one buffer. With NVIDIA's OpenCL a launch costs about half a microsecond of host time per buffer
+/// argument (docs/performance.md), so kernels of the frame path take the arena and find their arrays by constants. Call
+/// reserve() for each array, allocate() once, then part().
 class Arena {
  public:
   explicit Arena(std::string stage) : stage_(std::move(stage)) {}
@@ -29,7 +29,7 @@ class Arena {
     const Place& place = places_.at(name);
     return device.part_of<T>(whole_, place.offset, place.count, stage_);
   }
-  /// The same, filled. Waits.
+  /// As above, filled with `values`. Waits.
   template <class T>
   [[nodiscard]] Buffer<T> part(const Device& device, const std::string& name, std::span<const T> values) const {
     Buffer<T> buffer = part<T>(device, name);
@@ -37,7 +37,7 @@ class Arena {
     device.wait();
     return buffer;
   }
-  /// NAME_AT for each array: its first byte. HAS_ARENA, without which kernel files have defaults of their own.
+  /// NAME_AT for each array: its first byte. HAS_ARENA, without which kernel files use their own defaults.
   [[nodiscard]] Defines defines() const;
 
  private:

@@ -17,20 +17,20 @@
 #include "nearfield/error.hpp"
 #include "nearfield/settings.hpp"
 
-/// The one place that owns OpenCL: every other folder sees Device, Buffer, Program and Kernel only.
+/// The only owner of OpenCL: all other folders use Device, Buffer, Program and Kernel only.
 namespace nearfield::ocl {
 
-/// What a user and a plan want to know of a device.
+/// Properties of a device for users and plans.
 struct DeviceInfo {
-  std::size_t number = 0;  ///< among all of this machine, as list_devices() has them
+  std::size_t number = 0;  ///< index among all of this machine, in the order of list_devices()
   std::string platform;
   std::string name;
   std::string version;
   std::string driver;
   bool is_gpu = false;
   bool has_fp64 = false;
-  /// Work-groups of one launch can wait for what others of it have written (kernels/common/hand_over.cl): NVIDIA's
-  /// devices of compute capability 7.0 and above.
+  /// Work-groups of one launch can wait for results of others of the same launch (kernels/common/hand_over.cl):
+  /// NVIDIA's devices of compute capability 7.0 and above.
   bool groups_hand_over = false;
   std::uint64_t global_memory_bytes = 0;
   std::uint64_t local_memory_bytes = 0;
@@ -42,7 +42,7 @@ struct DeviceInfo {
 std::vector<DeviceInfo> list_devices();
 
 /// The device that the settings choose. Throws DeviceError, whose message begins with the setting to blame and lists
-/// the devices there are.
+/// the available devices.
 DeviceInfo find_device(const DeviceSettings& settings);
 
 /// Turns an OpenCL failure into a DeviceError that names call, code and stage.
@@ -67,8 +67,8 @@ class Buffer {
   std::size_t count_ = 0;
 };
 
-/// An array in host memory that the device moves to and from without a copy in between (page-locked where there are
-/// pages to lock). Transfers of other memory take several times as long on GPUs, and may wait.
+/// An array in host memory that the device transfers directly (page-locked where supported). Transfers of other memory
+/// take several times as long on GPUs, and may wait.
 template <class T>
 class HostBuffer {
  public:
@@ -82,7 +82,7 @@ class HostBuffer {
   std::size_t count_ = 0;
 };
 
-/// An array in host memory that kernels reach themselves: what they write is there after wait(), without a transfer.
+/// An array in host memory that kernels access directly: their output is there after wait(), without a transfer.
 template <class T>
 struct SharedBuffer {
   Buffer<T> on_device;
@@ -102,18 +102,18 @@ struct Launch {
 /// The smallest multiple of `step` that is not below `value`.
 constexpr std::size_t round_up(std::size_t value, std::size_t step) { return (value + step - 1) / step * step; }
 
-/// Numbers of some arguments of a kernel, which are set together.
+/// Numbers of several arguments of a kernel that are set together.
 template <std::size_t count>
 struct Arguments {
   std::array<cl_uint, count> numbers{};
 };
 
-/// One kernel with its queue. Arguments are set in prepare() where they do not change, else per frame, then enqueue().
-/// Their names are those of the .cl file; a name that the kernel does not have is an Error that says so.
+/// One kernel with its queue. Arguments are set in prepare() if they do not change, else per frame, then enqueue().
+/// Their names are those of the .cl file; an unknown name is an Error with a message.
 class Kernel {
  public:
   Kernel() = default;
-  /// `signature` must outlive the kernel: that of an embedded kernel.
+  /// `signature` must outlive the kernel: it belongs to an embedded kernel.
   Kernel(::cl::Kernel raw, ::cl::CommandQueue queue, std::string stage, const KernelSignature& signature,
          std::shared_ptr<Recorder> recorder)
       : raw_(std::move(raw)),
@@ -129,18 +129,18 @@ class Kernel {
     cl_uint number = 0;
     (set_one(number++, values), ...);
   }
-  /// Sets one argument. Looks its name up, so for prepare().
+  /// Sets one argument. Looks its name up, so only for prepare().
   template <class T>
   Kernel& set(std::string_view name, const T& value) {
     set_one(number_of(name), value);
     return *this;
   }
-  /// Looks names up, in prepare(), for what is set per frame.
+  /// Looks names up, in prepare(), for arguments that are set per frame.
   template <class... Names>
   [[nodiscard]] Arguments<sizeof...(Names)> arguments(const Names&... names) const {
     return {{number_of(names)...}};
   }
-  /// Sets these, in the order in which arguments() had their names.
+  /// Sets these arguments, in the order of the names given to arguments().
   template <std::size_t count, class... Values>
   requires(count == sizeof...(Values)) void set(const Arguments<count>& arguments, const Values&... values) {
     const cl_uint* number = arguments.numbers.data();
@@ -188,7 +188,7 @@ class Program {
         stage_(std::move(stage)),
         embedded_(&embedded),
         recorder_(std::move(recorder)) {}
-  /// One of those of the file or of what it needs.
+  /// A kernel of the file or of the files it needs.
   [[nodiscard]] Kernel kernel(const std::string& name) const;
 
  private:
@@ -199,17 +199,17 @@ class Program {
   std::shared_ptr<Recorder> recorder_;
 };
 
-/// Whether the queue records when each command ran.
+/// kOn: the queue records when each command ran.
 enum class Profiling { kOff, kOn };
 
 /// One device with its context and one in-order queue. Cheap to copy: copies share the queue.
 class Device {
  public:
-  /// Throws DeviceError when there is no device or none fits the settings; the message lists those there are.
+  /// Throws DeviceError when there is no device or none fits the settings; the message lists the available ones.
   static Device open(const DeviceSettings& settings, Profiling profiling = Profiling::kOff);
 
   [[nodiscard]] const DeviceInfo& info() const { return info_; }
-  /// The same device, said to be able to do less: for tests of the paths that lesser devices take.
+  /// This device with reduced capabilities: for tests of the paths for lesser devices.
   [[nodiscard]] Device restricted(const DeviceInfo& info) const {
     Device lesser = *this;
     lesser.info_ = info;
@@ -231,7 +231,7 @@ class Device {
   [[nodiscard]] HostBuffer<T> allocate_host(std::size_t count, std::string_view stage) const {
     return HostBuffer<T>(map_host_bytes(std::max<std::size_t>(count, 1) * sizeof(T), stage), count);
   }
-  /// Empty where the device has no such memory.
+  /// Empty if the device has no such memory.
   template <class T>
   [[nodiscard]] std::optional<SharedBuffer<T>> allocate_shared(std::size_t count, std::string_view stage) const {
     auto [raw, mapping] = share_host_bytes(std::max<std::size_t>(count, 1) * sizeof(T), stage);
@@ -254,24 +254,24 @@ class Device {
     read(buffer.raw(), 0, values.size() * sizeof(T), values.data(), CL_TRUE, stage);
     return values;
   }
-  /// Enqueues a write of `values` from element `first` on. The host memory must stay as it is until wait().
+  /// Enqueues a write of `values` from element `first` on. The host memory must stay unchanged until wait().
   template <class T>
   void enqueue_write(const Buffer<T>& buffer, std::size_t first, std::span<const T> values,
                      std::string_view stage) const {
     write(buffer.raw(), first * sizeof(T), values.size_bytes(), values.data(), CL_FALSE, stage);
   }
-  /// Enqueues a read from the start of the buffer. The values are there after wait().
+  /// Enqueues a read from the start of the buffer. The values are available after wait().
   template <class T>
   void enqueue_read(const Buffer<T>& buffer, std::span<T> values, std::string_view stage) const {
     read(buffer.raw(), 0, values.size_bytes(), values.data(), CL_FALSE, stage);
   }
-  /// The same from element `first` on.
+  /// As enqueue_read(), from element `first` on.
   template <class T>
   void enqueue_read_from(const Buffer<T>& buffer, std::size_t first, std::span<T> values,
                          std::string_view stage) const {
     read(buffer.raw(), first * sizeof(T), values.size_bytes(), values.data(), CL_FALSE, stage);
   }
-  /// Enqueues a copy of the whole of `from`, to element `first` of `to` on.
+  /// Enqueues a copy of the whole of `from` into `to`, from its element `first` on.
   template <class T>
   void enqueue_copy(const Buffer<T>& from, const Buffer<T>& to, std::size_t first, std::string_view stage) const {
     const std::size_t bytes = from.size() * sizeof(T);
@@ -281,7 +281,7 @@ class Device {
       throw_device_error(stage, "clEnqueueCopyBuffer", code);
     }
   }
-  /// Enqueues the filling of the whole buffer.
+  /// Enqueues a fill of the whole buffer.
   template <class T>
   void enqueue_fill(const Buffer<T>& buffer, const T& value, std::string_view stage) const {
     const cl_int code = queue_.enqueueFillBuffer(buffer.raw(), value, 0, buffer.size() * sizeof(T), nullptr,
@@ -290,16 +290,16 @@ class Device {
       throw_device_error(stage, "clEnqueueFillBuffer", code);
     }
   }
-  /// Waits until the queue is empty: once a frame.
+  /// Waits until the queue is empty; called once per frame.
   void wait() const;
-  /// Makes the device begin with what is enqueued, and does not wait.
+  /// Submits the enqueued commands to the device, and does not wait.
   void flush() const;
-  /// What records the commands' times; null unless opened with Profiling::kOn.
+  /// The recorder of the commands' times; null unless opened with Profiling::kOn.
   [[nodiscard]] Recorder* recorder() const { return recorder_.get(); }
-  /// The same, for what may outlive this copy of the device.
+  /// As recorder(), for objects that may outlive this copy of the device.
   [[nodiscard]] const std::shared_ptr<Recorder>& shared_recorder() const { return recorder_; }
 
-  /// Builds an embedded kernel file, such as "imaging/sonah.cl", with those that it needs. Throws DeviceError with the
+  /// Builds an embedded kernel file, such as "imaging/sonah.cl", with the files it needs. Throws DeviceError with the
   /// compiler's log.
   [[nodiscard]] Program build(std::string_view stage, std::string_view file, const Defines& defines) const;
 
@@ -311,7 +311,7 @@ class Device {
   [[nodiscard]] static ::cl::Buffer part_of_bytes(const ::cl::Buffer& whole, std::size_t offset, std::size_t bytes,
                                                   std::string_view stage);
   [[nodiscard]] std::shared_ptr<void> map_host_bytes(std::size_t bytes, std::string_view stage) const;
-  /// Host memory that kernels write to directly, and where it is mapped; null where there is none.
+  /// Host memory that kernels write to directly, and its mapping; null if there is none.
   [[nodiscard]] std::pair<::cl::Buffer, std::shared_ptr<void>> share_host_bytes(std::size_t bytes,
                                                                                 std::string_view stage) const;
   [[nodiscard]] std::shared_ptr<void> map(const ::cl::Buffer& buffer, std::size_t bytes, std::string_view stage) const;

@@ -10,7 +10,7 @@
 
 namespace nearfield::ocl {
 
-/// Keeps clFFT set up for as long as a plan exists.
+/// Keeps clFFT initialised as long as a plan exists.
 class ClfftLibrary;
 
 /// One baked clFFT plan.
@@ -36,11 +36,11 @@ class ClfftPlan {
   clfftPlanHandle handle_ = 0;
   std::string stage_;
   std::shared_ptr<Recorder> recorder_;
-  bool is_one_kernel_;  ///< else clFFT's event is that of its last kernel only
+  bool is_one_kernel_;  ///< else clFFT's event covers only its last kernel
 };
 
 /// Two-dimensional complex transforms in place, [batch][row][column], neither direction scaled. Forward is e^{-j...}.
-/// The constructor checks itself against the sum of the formula and throws DeviceError on a mismatch.
+/// The constructor compares a transform with the defining sum and throws DeviceError on a mismatch.
 class ComplexFft2d {
  public:
   ComplexFft2d(const Device& device, int rows, int columns, int batch, const std::string& stage);
@@ -53,7 +53,7 @@ class ComplexFft2d {
 };
 
 /// One-dimensional transforms of real lines, [batch][length] -> [batch][length/2 + 1], unscaled, e^{-j...}.
-/// The constructor checks itself against the sum of the formula and throws DeviceError on a mismatch.
+/// The constructor compares a transform with the defining sum and throws DeviceError on a mismatch.
 class RealFft1d {
  public:
   RealFft1d(const Device& device, int length, int batch, const std::string& stage);

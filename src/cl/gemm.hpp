@@ -8,21 +8,21 @@
 namespace nearfield::ocl {
 
 /// Real matrix products of CLBlast, C [rows][columns] = A [rows][inner] B [inner][columns] (+ C), the last index
-/// fastest. Sizes are those of the plan but for the inner one, so that B may be handed over in parts. The constructor
-/// checks itself against the sum of the formula, which also compiles CLBlast's kernels, and throws DeviceError on a
-/// mismatch or where CLBlast does not work.
+/// fastest. Sizes are those of the plan except the inner one, so that B may be passed in parts. The constructor
+/// compares a product with the defining sum, which also compiles CLBlast's kernels, and throws DeviceError on a
+/// mismatch or if CLBlast does not work.
 class RealGemm {
  public:
   RealGemm(const Device& device, std::size_t rows, std::size_t columns, std::size_t inner, std::string stage);
 
-  /// What of the operands one product takes.
+  /// The part of the operands for one product.
   struct Part {
     std::size_t first_column_of_a = 0;
     std::size_t first_row_of_b = 0;
-    std::size_t inner = 0;    ///< at most the plan's
+    std::size_t inner = 0;    ///< at most the plan's inner size
     bool accumulate = false;  ///< adds to C
   };
-  /// A has the plan's row length whatever the part.
+  /// A has the plan's row length regardless of the part.
   void enqueue(const Buffer<float>& a, const Buffer<float>& b, const Buffer<float>& c, const Part& part);
 
  private:

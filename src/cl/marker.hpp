@@ -3,13 +3,13 @@
 
 namespace nearfield::ocl {
 
-/// A place in a device's queue, for hosts that ask whether the device has come so far instead of waiting for it.
+/// A position in a device's queue that can be polled, so that the host need not wait for the device.
 class Marker {
  public:
-  /// Behind all that is enqueued so far; the device begins with it. Throws DeviceError.
+  /// Enqueued after all previous commands; flushes the queue. Throws DeviceError.
   explicit Marker(const Device& device);
-  /// The commands before it have ended; what they wrote to host memory is there. Does not wait. Throws DeviceError
-  /// where one of them failed.
+  /// True if the commands before it have ended; their output in host memory is complete. Does not wait. Throws
+  /// DeviceError if one of them failed.
   [[nodiscard]] bool is_reached() const;
   void wait() const;
 

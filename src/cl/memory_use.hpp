@@ -7,10 +7,10 @@
 
 namespace nearfield::ocl {
 
-/// Sizes of all buffers of this process that exist.
+/// Sizes of all existing buffers of this process.
 struct BufferBytes {
-  std::uint64_t host = 0;    ///< in the host's memory: mapped ones, and those of devices that have no other memory
-  std::uint64_t device = 0;  ///< in the memory of GPUs
+  std::uint64_t host = 0;    ///< in host memory: mapped ones, and those of devices without memory of their own
+  std::uint64_t device = 0;  ///< in GPU memory
 };
 /// Any thread.
 BufferBytes buffer_bytes();
@@ -19,18 +19,17 @@ enum class BufferPlace { kHost, kDevice };
 /// Counts a new buffer until the driver destroys it.
 void count_buffer(const ::cl::Buffer& buffer, std::size_t bytes, BufferPlace place);
 
-/// What a driver has in the host's memory beside buffers.
+/// Host memory of a driver, without buffers.
 struct DriverMemory {
-  std::uint64_t anonymous_bytes =
-      0;                        ///< what calls of OpenCL left on the heap, on stacks and in written pages of files
-  std::set<std::string> files;  ///< that were mapped meanwhile, of which anonymous_bytes has the written pages
+  std::uint64_t anonymous_bytes = 0;  ///< left by calls of OpenCL on the heap, on stacks and in written pages of files
+  std::set<std::string> files;        ///< files mapped meanwhile, whose written pages are in anonymous_bytes
 };
 
-/// Measures what a driver keeps of the calls that this thread makes through this folder, from construction to
-/// finish(): the growth of the process's anonymous memory during each call, less the host's buffers that were
-/// allocated meanwhile. Free pages of the heap are released before and after each call, so that what the driver
-/// allocates takes new pages and what it has freed is not counted. One at a time, while no other thread allocates much:
-/// at the start of a program.
+/// Measures the memory that a driver retains from the calls that this thread makes through this folder, from
+/// construction to finish(): the growth of the process's anonymous memory during each call, less the host's buffers
+/// that were allocated meanwhile. Free pages of the heap are released before and after each call, so that the driver's
+/// allocations take new pages and memory that it has freed is not counted. Only one account may exist at a time, while
+/// no other thread allocates much: at the start of a program.
 class DriverAccount {
  public:
   DriverAccount();
@@ -48,8 +47,8 @@ class DriverAccount {
   std::set<std::string> files_before_;
 };
 
-/// Stands around calls of OpenCL: what they allocate counts for the account of this thread, if there is one. Of nested
-/// ones the outermost counts.
+/// Scope around calls of OpenCL: their allocations count for the account of this thread, if there is one. In nested
+/// scopes the outermost counts.
 class DriverCall {
  public:
   DriverCall() {
@@ -69,7 +68,7 @@ class DriverCall {
   friend class DriverAccount;
   void begin();
   void end() const;
-  /// Of this thread; null outside a measurement, so that a call costs a comparison then.
+  /// The account of this thread; null outside a measurement, so that a call costs a comparison then.
   inline static thread_local constinit DriverAccount* account = nullptr;
   bool is_counted_ = false;
   std::uint64_t before_bytes_ = 0;

@@ -11,51 +11,51 @@
 
 namespace nearfield::ocl {
 
-/// When one command ran, on the device's clock.
+/// Start and end of one command, on the device's clock.
 struct CommandTime {
   std::string stage;  ///< "decimated_fft/window_lines", "front_end/bit_ring/write", ...
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
-  std::size_t bytes = 0;  ///< moved, of transfers and fills; 0 where it is not known
+  std::size_t bytes = 0;  ///< bytes moved, for transfers and fills; 0 if not known
 };
 
-/// How a kernel was launched, and the device's times of it.
+/// Launch sizes of a kernel, and its limits on the device.
 struct KernelUse {
   std::size_t work_group_items = 0;
   std::size_t work_items = 0;
-  std::size_t most_work_group_items = 0;  ///< that this kernel can have on this device
-  std::size_t preferred_multiple = 0;     ///< of a work-group's items; a warp or wavefront on a GPU
-  std::uint64_t local_bytes = 0;          ///< of a work-group
-  std::uint64_t private_bytes = 0;        ///< of a work-item
+  std::size_t most_work_group_items = 0;  ///< maximum for this kernel on this device
+  std::size_t preferred_multiple = 0;     ///< preferred multiple of a work-group's items; a warp or wavefront on a GPU
+  std::uint64_t local_bytes = 0;          ///< per work-group
+  std::uint64_t private_bytes = 0;        ///< per work-item
 };
 
 /// Keeps the events of a device's commands, for measurements. Only a device opened with Profiling::kOn has one; it
-/// keeps nothing until it is set active. Not for several threads.
+/// records nothing until it is set active. Not for several threads.
 class Recorder {
  public:
   [[nodiscard]] bool is_active() const { return is_active_; }
-  /// Drops what was recorded and not taken.
+  /// Discards what was recorded and not taken.
   void set_active(bool active) {
     is_active_ = active;
     group_start_.reset();
     entries_.clear();
   }
 
-  /// The event that the next command of this stage is to fill, valid until the next call; null while not active.
+  /// The event for the next command of this stage, valid until the next call; null while not active.
   ::cl::Event* next(std::string stage, std::size_t bytes = 0);
-  /// The next command is several kernels of which only the last has an event: its time counts from here on, gaps and
-  /// all.
+  /// Call before a command of several kernels of which only the last has an event: its time counts from here on,
+  /// including gaps.
   void start_group(const ::cl::CommandQueue& queue);
-  /// A kernel was made, active or not.
+  /// Registers a kernel, active or not.
   void note_kernel(const std::string& stage) { kernels_.insert(stage); }
-  /// Stages of all kernels that were made.
+  /// Stages of all registered kernels.
   [[nodiscard]] const std::set<std::string>& kernels() const { return kernels_; }
   void note_use(const std::string& stage, const KernelUse& use) { uses_[stage] = use; }
 
-  /// What was recorded since the last call, in order; call after Device::wait(). Throws DeviceError when the device
+  /// The commands recorded since the last call, in order; call after Device::wait(). Throws DeviceError when the device
   /// does not record them.
   std::vector<CommandTime> take();
-  /// By stage, of every kernel enqueued while active since the last call.
+  /// Uses by stage, of every kernel enqueued while active since the last call.
   std::map<std::string, KernelUse> take_uses() { return std::exchange(uses_, {}); }
 
  private:
@@ -72,7 +72,7 @@ class Recorder {
   std::set<std::string> kernels_;
 };
 
-/// The event for a command of `stage`, or of `stage`/`what`; null when nothing is recorded.
+/// The event for a command of `stage`, or of `stage`/`what`; null when not recording.
 inline ::cl::Event* event_of(Recorder* recorder, std::string_view stage, std::string_view what = "",
                              std::size_t bytes = 0) {
   if (recorder == nullptr || !recorder->is_active()) {

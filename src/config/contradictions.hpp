@@ -8,7 +8,7 @@
 
 namespace nearfield {
 
-/// A setting that is possible by itself and impossible beside another one.
+/// A setting that is valid by itself and invalid in combination with another one.
 struct Contradiction {
   std::string key;      ///< the dotted key to blame
   std::string element;  ///< "[2]" when an element of its list is to blame
@@ -18,12 +18,12 @@ struct Contradiction {
 /// All contradictions between settled keys.
 std::vector<Contradiction> contradictions(const Settings& settings, const IsSettled& is_settled);
 
-/// Adds what cannot hold in settings of images. `path` is the dotted name of their section, with the final point.
+/// Adds the contradictions in settings of images. `path` is the dotted name of their section, with the final point.
 void check_images(const Settings& settings, const HolographySettings& images, const std::string& path,
                   const IsSettled& is_settled, std::vector<Contradiction>& found);
 
 /// Adds the frequencies below half a bin and above half of `sample_rate_hz`, the rate after decimation, and the bands
-/// that hold no bin below it, processors' own front ends included.
+/// without a bin below it, processors' own front ends included.
 void check_frequencies(const Settings& settings, double sample_rate_hz, std::vector<Contradiction>& found);
 
 }  // namespace nearfield

@@ -7,13 +7,13 @@
 
 namespace nearfield {
 
-/// Adds what contradicts itself among the settled keys below `daemon`.
+/// Adds the contradictions among the settled keys below `daemon`.
 void check_daemon(const DaemonSettings& daemon, const IsSettled& is_settled, std::vector<Contradiction>& found);
 
-/// Adds what cannot hold of daemon.limits, as far as the settings alone say it.
+/// Adds the contradictions of daemon.limits that follow from the settings alone.
 void check_limits(const Settings& settings, const IsSettled& is_settled, std::vector<Contradiction>& found);
 
-/// What the settings name and this machine does not have: users, groups and files that nearfieldd reads.
+/// Names in the settings that do not exist on this machine: users, groups and files that nearfieldd reads.
 std::vector<Contradiction> missing_here(const Settings& settings, const IsSettled& is_settled);
 
 }  // namespace nearfield

@@ -11,15 +11,15 @@ namespace nearfield {
 /// Throws UsageError.
 void choose_device(DeviceSettings& device, const std::string& text);
 
-/// The same as KEY=VALUE of `--set`, none where D is empty; to stand before those of the user, which win.
+/// --device D as KEY=VALUE for `--set`, none if D is empty; put before the user's own, which win.
 std::vector<std::string> device_overrides(const std::string& text);
 
-/// What such a text may be, for messages.
+/// The forms of a device choice, for messages.
 inline constexpr std::string_view kDeviceChoice = "INDEX, NAME or NAME:INDEX";
-/// True for a text that choose_device() takes and that chooses something.
+/// True for a text that choose_device() accepts and that selects something.
 bool is_device_choice(const std::string& text);
 
-/// The device of a processor: the run's, but for what its own setting chooses.
+/// The device of a processor: the run's, with its own setting's choice applied.
 DeviceSettings device_of(const Settings& settings, const ProcessorSettings& processor);
 
 }  // namespace nearfield

@@ -12,31 +12,31 @@
 
 namespace nearfield {
 
-/// Applies the settings of YAML documents to the defaults, the later after the earlier, and records where each came
-/// from.
+/// Applies the settings of YAML documents to the defaults, later documents after earlier ones, and records the position
+/// of each.
 class SettingsReader {
  public:
-  /// `base` holds where no document says otherwise.
+  /// `base` holds the defaults.
   explicit SettingsReader(YamlProblems& problems, Settings base = Settings())
       : problems_(&problems), settings_(std::move(base)) {}
 
-  /// `folder` is where relative paths count from.
+  /// `folder` is the base of relative paths.
   void read(const std::string& label, const std::filesystem::path& folder, const YAML::Node& node);
-  /// Makes the processors that a document names, with the settings of their kinds, so that these can be described.
+  /// Creates the processors that a document names, with the settings of their kinds, so that these can be described.
   /// read() does so too.
   void make_processors(const YAML::Node& document);
-  /// Likewise the limits.
+  /// As make_processors(), for the limits.
   void make_limits(const YAML::Node& document);
 
-  /// After all documents: reads the file of positions, where one is named, into the geometry, which is then given.
-  /// Throws DataError where the file does not hold positions; other problems are added.
+  /// Call after all documents: reads the file of positions, if one is named, into the geometry, which then counts as
+  /// given. Throws DataError if the file does not hold positions; other problems are added.
   void place_microphones();
-  /// The same with positions that a program holds, in place of a file.
+  /// As above, with positions that a program holds.
   void place_microphones(std::vector<MicrophonePosition> positions_m);
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
-  /// "FILE:LINE:COLUMN" of the value at a dotted key, or of its element ("[2]"). For a key that was not given the place
-  /// of the nearest section around it that was; empty where there is none.
+  /// "FILE:LINE:COLUMN" of the value at a dotted key, or of its element ("[2]"). For a key that was not given, that of
+  /// the nearest enclosing section that was; empty if there is none.
   [[nodiscard]] std::string place(const std::string& key, const std::string& element = "") const;
   /// True when the key was given and its value was wrong.
   [[nodiscard]] bool failed(std::string_view key) const { return failed_.contains(key); }

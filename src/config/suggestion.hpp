@@ -15,9 +15,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 class Suggestion {
  public:
   explicit Suggestion(std::string_view misspelt) : misspelt_(misspelt) {}
-  /// `name` is compared, `shown` is what best() returns. The first of equally near ones stays.
+  /// `name` is compared, `shown` is returned by best(). Of equally near names the first wins.
   void offer(std::string_view name, std::string_view shown);
-  /// Empty when nothing is near.
+  /// Empty if no name is near.
   [[nodiscard]] const std::string& best() const { return best_; }
 
  private:

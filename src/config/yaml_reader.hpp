@@ -15,21 +15,21 @@
 
 namespace nearfield {
 
-/// Label of settings that come from no file: from `--set`, `ctl set` or the page. Its messages carry no line.
+/// Label of settings that do not come from a file: from `--set`, `ctl set` or the page. Its messages have no line.
 inline constexpr std::string_view kOverrideLabel = "given by set";
 
-/// Where something stands in a YAML file, both from 1. Columns count bytes, as the parser's own messages do.
+/// A position in a YAML file, both from 1. Columns count bytes, like the parser's own messages.
 struct YamlPosition {
   int line = 1;
   int column = 1;
 };
 
-/// Collects everything that is wrong with one YAML document, so that a user sees all of it at once.
+/// Collects all problems of one YAML document, so that a user sees all of them at once.
 class YamlProblems {
  public:
   void add(std::string message) { problems_.push_back({std::move(message), {}, {}}); }
-  /// A key that is unknown. `place` is "FILE:LINE:COLUMN", `path` the dotted name of its mapping. Which known key is
-  /// the nearest is determined when the messages are made: the mapping to which it belongs may be read later.
+  /// A key that is unknown. `place` is "FILE:LINE:COLUMN", `path` the dotted name of its mapping. The nearest known key
+  /// is determined when the messages are made: the mapping to which it belongs may be read later.
   void add_unknown(std::string place, std::string path, std::string key);
   /// Adds a key that exists, for the suggestions.
   void add_known(std::string path, std::string key) { known_.insert({std::move(path), std::move(key)}); }
@@ -40,9 +40,9 @@ class YamlProblems {
 
  private:
   struct Problem {
-    std::string message;      ///< of an unknown key: its place
-    std::string path;         ///< of an unknown key
-    std::string unknown_key;  ///< empty: the message says all
+    std::string message;      ///< unknown key: its place
+    std::string path;         ///< unknown key only
+    std::string unknown_key;  ///< empty: not about an unknown key
   };
   [[nodiscard]] std::string nearest_known(const Problem& problem) const;
 
@@ -50,7 +50,7 @@ class YamlProblems {
   std::set<std::pair<std::string, std::string>> known_;  ///< (path of the mapping, key)
 };
 
-/// A number that a user may give: its bounds, and how a message describes them ("a length > 0 m").
+/// Rule for a number: its bounds, and how a message describes them ("a length > 0 m").
 struct NumberRule {
   double minimum;
   double maximum;
@@ -58,16 +58,17 @@ struct NumberRule {
   std::string_view expected;
 };
 
-/// Reads one YAML mapping, key by key. Every reader returns nothing when the key is absent or wrong; what is wrong goes
-/// into the problems as `FILE:LINE:COLUMN: DOTTED.KEY: expected ..., found "..."`, where line and column are those of
-/// the value, or of the key where there is no value or only the alias of another one. A key given twice is a problem
-/// and counts with its first value. Unknown keys are reported by finish(), with the nearest known key.
+/// Reads one YAML mapping, key by key. Every reader returns an empty value when the key is absent or wrong; errors are
+/// added to the problems as `FILE:LINE:COLUMN: DOTTED.KEY: expected ..., found "..."`, where line and column are those
+/// of the value, or of the key where there is no value or only the alias of another one. A key given twice is a
+/// problem; its first value is used. Unknown keys are reported by finish(), with the nearest known key.
 ///
 /// Numbers are plain decimal YAML scalars: quoted ones, hexadecimal ones, NaN and infinity are refused. A null value is
-/// refused everywhere but for a mapping, where it stands for an empty one (a section whose keys are all commented out).
+/// refused everywhere except for a mapping, where it stands for an empty one (a section whose keys are all commented
+/// out).
 class YamlMap {
  public:
-  /// `label` is the file's name or kOverrideLabel; `path` the dotted name of this mapping, "" at the top.
+  /// `label` is the file's name or kOverrideLabel; `path` is the dotted name of this mapping, "" at the top.
   YamlMap(std::string label, std::string path, const YAML::Node& node, YamlProblems& problems);
 
   std::optional<double> number(const std::string& key, const NumberRule& rule);
@@ -75,7 +76,7 @@ class YamlMap {
   std::optional<std::int64_t> integer64(const std::string& key, std::int64_t minimum, std::int64_t maximum);
   std::optional<bool> boolean(const std::string& key);
   std::optional<std::string> text(const std::string& key);
-  /// A list of texts, none of them empty.
+  /// A list of nonempty texts.
   std::optional<std::vector<std::string>> texts(const std::string& key);
   /// One of `choices`; returns its index.
   std::optional<std::size_t> choice(const std::string& key, const std::vector<std::string_view>& choices);
@@ -92,28 +93,28 @@ class YamlMap {
   /// The mappings of the list below `key`; none when absent.
   std::vector<YamlMap> maps(const std::string& key);
   [[nodiscard]] bool has(const std::string& key) const;
-  /// True when the key is there and is null.
+  /// True when the key is present and null.
   bool is_null(const std::string& key);
-  /// True when the key is there and holds a list; lets a key be words or a list.
+  /// True when the key is present and holds a list; lets a key be words or a list.
   bool is_list(const std::string& key);
-  /// True when the key is there and holds this word; lets a key be a word or a number ("auto").
+  /// True when the key is present and holds this word; lets a key be a word or a number ("auto").
   bool is_word(const std::string& key, std::string_view word);
-  /// True when the key is there and holds a list of this word alone.
+  /// True when the key is present and holds a list of this word alone.
   bool is_list_of_word(const std::string& key, std::string_view word);
   /// Adds a problem at this key: `expected ..., found ...`.
   void problem(const std::string& key, const std::string& expected);
-  /// Adds a problem at an element of the list at this key, in these words.
+  /// Adds a problem at an element of the list at this key, with this message.
   void problem_of_element(const std::string& key, std::size_t index, const std::string& message);
   /// The dotted name of a key of this mapping.
   [[nodiscard]] std::string dotted(const std::string& key) const;
-  /// Where a message about this key's value points: "FILE:LINE:COLUMN", or the label alone for kOverrideLabel. For a
-  /// key that is absent the place of this mapping.
+  /// Position of this key's value for messages: "FILE:LINE:COLUMN", or the label alone for kOverrideLabel. For an
+  /// absent key, the position of this mapping.
   [[nodiscard]] std::string place(const std::string& key) const;
-  /// The same for an element of the list at this key.
+  /// Position of an element of the list at this key.
   [[nodiscard]] std::string place_of_element(const std::string& key, std::size_t index) const;
-  /// Elements of the list at this key; 0 where there is none.
+  /// Number of elements of the list at this key; 0 if there is none.
   [[nodiscard]] std::size_t elements(const std::string& key) const;
-  /// Where the key of this mapping stands; for the mapping of a whole file where its first key does.
+  /// Position of this mapping's key; for the mapping of a whole file, that of its first key.
   [[nodiscard]] std::string place_of_all() const { return place_of(position_); }
   /// Reports the unknown keys.
   void finish();
@@ -121,7 +122,7 @@ class YamlMap {
  private:
   struct Entry {
     std::string key;
-    YamlPosition at;  ///< of the key
+    YamlPosition at;  ///< position of the key
     YAML::Node value;
   };
 
@@ -143,11 +144,11 @@ class YamlMap {
   std::set<std::string> known_keys_;
 };
 
-/// Parses a YAML file of one document; an empty file gives a null node. Throws NoInputError when it can't be read,
+/// Parses a YAML file of one document; an empty file yields a null node. Throws NoInputError when it can't be read,
 /// ConfigError with line and column on a syntax error, on a second document and above 1 MiB.
 YAML::Node load_yaml(const std::string& path);
 
-/// The same for text; `label` stands for the file's name in messages.
+/// As load_yaml(), for text; `label` replaces the file's name in messages.
 YAML::Node parse_yaml(const std::string& text, const std::string& label);
 
 }  // namespace nearfield

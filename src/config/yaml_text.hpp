@@ -9,7 +9,7 @@ namespace nearfield {
 /// A double-quoted YAML scalar.
 std::string quoted(const std::string& text);
 
-/// Shortest digits that read back to the same double.
+/// Numbers with the shortest digits that read back to the same double.
 template <typename Number>
 std::string list(const std::vector<Number>& numbers) {
   return fmt::format("[{}]", fmt::join(numbers, ", "));

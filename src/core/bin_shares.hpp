@@ -6,13 +6,13 @@
 
 namespace nearfield {
 
-/// Part of a bin that a band covers; bin b reaches from half a bin below b to half a bin above it.
+/// Share of a bin that a band covers; bin b extends from half a bin below b to half a bin above it.
 struct BinShare {
   std::size_t bin = 0;
   double share = 1.0;  ///< above 0, at most 1
 };
-/// The bins whose powers a band is the sum of, of those above 0 and below half the sample rate, ascending. The shares
-/// of bands that touch add up to 1, and those of one band to its width in bins, so that white noise has its level.
+/// The bins whose powers add up to a band, excluding 0 and half the sample rate and above, ascending. The shares of
+/// adjacent bands add up to 1, and those of one band to its width in bins, so that white noise has its level.
 std::vector<BinShare> bin_shares(const Band& band, const FrontEndSettings& front_end, double sample_rate_hz);
 
 }  // namespace nearfield

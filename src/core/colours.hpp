@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-/// The colours of the pictures, made by formula in OKLab (Ottosson 2020), where equal distances look equal.
+/// The colours of the pictures, made by formula in OKLab (Ottosson 2020), in which equal distances look equal.
 namespace nearfield {
 
 /// OKLCh: lightness 0 to 1, chroma, hue in radians.

@@ -7,7 +7,7 @@
 
 namespace nearfield {
 
-/// How a message shows text that was read from a file.
+/// Formats text that was read from a file for a message, or hides it.
 class FileTextStyle {
  public:
   explicit FileTextStyle(bool is_shown) : is_shown_(is_shown) {}
@@ -18,13 +18,13 @@ class FileTextStyle {
   bool is_shown_;
 };
 
-/// The content of a text file is wrong, and the message quotes it. Whoever may set a path through the control socket or
-/// the live page has the daemon open files that only the daemon's user may read: what(), which all clients get, says
-/// the line and what was expected there, and only what is printed for the user whose rights the file was read with
-/// quotes its text (message_for_owner()).
+/// The content of a text file is wrong, and the message quotes it. A user who may set a path through the control socket
+/// or the live page can have the daemon open files that only the daemon's user may read: what(), which all clients get,
+/// contains only the line and what was expected there; message_for_owner(), printed for the user with whose rights the
+/// file was read, also quotes its text.
 class FileTextError : public DataError {
  public:
-  /// `message` makes the message of a FileTextStyle.
+  /// `message` creates the message, given a FileTextStyle.
   template <class Message>
   explicit FileTextError(const Message& message)
       : DataError(message(FileTextStyle(false))), for_owner_(message(FileTextStyle(true))) {}
@@ -34,11 +34,11 @@ class FileTextError : public DataError {
   std::string for_owner_;
 };
 
-/// The message that a program prints on its own terminal, for the user whose rights it has.
+/// The message that a program prints on its own terminal, for the user with whose rights it runs.
 std::string message_for_owner(const std::exception& error);
 
-/// Has message_for_owner() quote no file from now on, in this process and in those that it starts: what it prints is
-/// passed on to clients.
+/// Makes message_for_owner() quote no file from now on, in this process and in those that it starts, because its output
+/// is passed on to clients.
 void hide_file_text();
 
 }  // namespace nearfield

@@ -4,7 +4,7 @@
 
 namespace nearfield {
 
-/// True where neither part is NaN or infinite.
+/// True if neither part is NaN or infinite.
 template <class Real>
 bool is_finite(std::complex<Real> value) {
   return std::isfinite(value.real()) && std::isfinite(value.imag());

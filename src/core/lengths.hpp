@@ -2,7 +2,7 @@
 
 namespace nearfield {
 
-/// Lengths that settings and files may give, m: floating point squares and divides them without harm.
+/// Range of lengths in settings and files, m: floating point can square and divide them safely.
 inline constexpr double kShortestLengthM = 1e-6;
 inline constexpr double kLongestLengthM = 100.0;
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-/// Places in text files of other programs: numbers, and the names of columns.
+/// Parsing of positions in text files of other programs: numbers, and the names of columns.
 namespace nearfield {
 
 /// std::from_chars(), which also takes a plus sign before the number, as Fortran and ODAS write it.
@@ -14,7 +14,7 @@ inline std::from_chars_result number_from(const char* at, const char* end, doubl
   return std::from_chars(at + (has_plus ? 1 : 0), end, value);
 }
 
-/// True for a column's name that says a coordinate in m: x_m, X, "x [m]" or "x (m)" of the axis 'x'.
+/// True for a column's name that denotes a coordinate in m: x_m, X, "x [m]" or "x (m)" for the axis 'x'.
 inline bool names_place(std::string_view cell, char axis) {
   std::string name;
   for (const char c : cell) {

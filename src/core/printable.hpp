@@ -6,11 +6,11 @@ namespace nearfield {
 
 enum class LineEnds { kKept, kEscaped };
 
-/// Text of strangers (names of files, values of settings) made fit for a terminal and a log: control characters as
-/// \x1b, \t, \n; all else as it is.
+/// Makes untrusted text (file names, values of settings) safe for a terminal and a log: control characters as \x1b, \t,
+/// \n; all else unchanged.
 std::string printable(std::string_view text, LineEnds line_ends = LineEnds::kEscaped);
 
-/// The same of text that a message quotes from a file: cut, with "..." behind it, where it gets long.
+/// As above, for text that a message quotes from a file: long text is cut and ends in "...".
 std::string shown_text(std::string_view text);
 
 }  // namespace nearfield

@@ -8,7 +8,7 @@
 
 #include "nearfield/product.hpp"
 
-/// The values of products, whatever their type.
+/// Typed access to the values of products.
 namespace nearfield {
 
 /// Calls use(std::span<const T>) with the values of an array or of a column; T is the C++ type of `type`.
@@ -51,7 +51,7 @@ inline std::uint64_t rows_of(std::span<const std::byte> table) {
   return rows;
 }
 
-/// Where each column's values lie in a table's bytes, [column], with room for most_rows values.
+/// Offset and size of each column's values in a table's bytes, [column], with space for most_rows values.
 inline std::vector<ProductPlaces::Place> column_places(const Product& table) {
   constexpr std::size_t kAlignment = 8;
   std::vector<ProductPlaces::Place> places;

@@ -4,7 +4,7 @@
 namespace nearfield {
 
 /// splitmix64 (G. Steele, D. Lea, C. Flood, OOPSLA 2014): a small generator whose results, unlike those of <random>'s
-/// distributions, are the same with every standard library.
+/// distributions, do not depend on the standard library.
 class RandomStream {
  public:
   /// Streams with different numbers are independent.

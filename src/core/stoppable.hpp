@@ -5,14 +5,14 @@
 
 namespace nearfield {
 
-/// Thrown where a computation is cancelled; no error.
+/// Thrown when a computation is cancelled; not an error.
 struct Stopped : std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "stopped"; }
 };
 
 /// While it exists, computations of this thread may be cancelled at their cancellation points, calls of
 /// end_if_stopped(): the steps of searches, some hundredths of a second apart, the frequencies and parity classes of
-/// models, and the records of a recording, with the 64 KiB in which the next one is looked for
+/// models, and the records of a recording, including the 64 KiB searched for the next one
 /// (docs/decisions/0035-searches-are-cancelled-by-their-threads-token.md).
 class Stoppable {
  public:
@@ -21,10 +21,10 @@ class Stoppable {
   Stoppable& operator=(const Stoppable&) = delete;
   ~Stoppable() { token_of_thread = std::move(before_); }
 
-  /// For threads that help this one. Without a Stoppable no stop is possible.
+  /// The token for threads that help this one. Without a Stoppable no stop is possible.
   [[nodiscard]] static std::stop_token token() { return token_of_thread; }
-  /// Throws Stopped where a stop has been requested. What was computed may be left half changed: callers that catch it
-  /// begin anew, or destroy it.
+  /// Throws Stopped if a stop has been requested. Results may be left half changed: callers that catch it start anew or
+  /// destroy them.
   static void end_if_stopped() {
     if (token_of_thread.stop_requested()) {
       throw Stopped();

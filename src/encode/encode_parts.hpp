@@ -3,15 +3,15 @@
 
 #include "encode/encode.hpp"
 
-/// What the two ways of encoding share; not for use outside src/encode.
+/// Shared by the two ways of encoding; not for use outside src/encode.
 namespace nearfield {
 
-/// The capture that is being encoded. Its sensitivity makes `rms_pa` the requested level.
+/// The capture being written. Its sensitivity makes `rms_pa` the requested level.
 class CaptureTarget {
  public:
   CaptureTarget(const std::filesystem::path& output, const EncodeOptions& options,
                 const MeasurementGeometry& measurement, double rms_pa, std::vector<int> dead_channels);
-  /// Full scale 1 to a pascal.
+  /// Full scale 1 per pascal.
   [[nodiscard]] double scale() const { return scale_; }
   [[nodiscard]] std::uint64_t bit_times() const { return bit_times_; }
   /// Encodes the next bit-times; tones and samples as in BitSynthesizer::generate().
@@ -24,17 +24,17 @@ class CaptureTarget {
  private:
   double scale_;
   double sensitivity_dbfs_;
-  std::vector<int> dead_channels_;     ///< of the input
-  std::vector<int> channel_of_input_;  ///< empty where they are in their order
+  std::vector<int> dead_channels_;     ///< dead channels of the input
+  std::vector<int> channel_of_input_;  ///< empty if they are in order
   BitSynthesizer synthesizer_;
   CaptureWriter writer_;
   std::uint64_t bit_times_ = 0;
   std::vector<std::uint32_t> words_;
 };
 
-/// The channels that are marked. Throws DataError when they are more than a tenth.
+/// The marked channels. Throws DataError when they are more than a tenth.
 std::vector<int> few_or_throw(const std::string& place, const std::vector<bool>& not_finite);
-/// Throws DataError when there is nothing to scale.
+/// Throws DataError if the rms is not positive and finite.
 void require_sound(const std::string& place, double rms_pa);
 
 EncodeReport encode_spectra(const std::filesystem::path& input, const std::filesystem::path& output,

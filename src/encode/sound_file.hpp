@@ -19,7 +19,7 @@ class SoundFile {
   [[nodiscard]] double sample_rate_hz() const;
   [[nodiscard]] std::uint64_t samples() const;
   [[nodiscard]] int channels() const;
-  /// Reads samples [first, first + values.size() / channels()) as [sample][channel]. Throws DataError when it can't.
+  /// Reads samples [first, first + values.size() / channels()) as [sample][channel]. Throws DataError on failure.
   void read(std::uint64_t first_sample, std::span<float> values) const;
 
  private:
@@ -31,9 +31,9 @@ class SoundFile {
 /// and Resampler throw.
 std::vector<float> load_track(const std::string& path);
 
-/// Brings interleaved signals to the bit rate with libsamplerate's best sinc converter (and, up to 96 kHz, an eightfold
-/// interpolator behind it, since the converter is slow). Sample 0 of the output stands for
-/// the same moment as sample 0 of the input.
+/// Resamples interleaved signals to the bit rate with libsamplerate's best sinc converter (and, up to 96 kHz, an
+/// eightfold interpolator after it, since the converter is slow). Sample 0 of the output is simultaneous with sample 0
+/// of the input.
 class Resampler {
  public:
   /// To `clock_hz`. Throws DataError when the rate is beyond the converter's: 1/256 of the clock to the clock itself.
@@ -42,7 +42,7 @@ class Resampler {
   Resampler(Resampler&&) noexcept;
   Resampler& operator=(Resampler&&) noexcept;
 
-  /// Appends to `output` what the next samples of `input` ([sample][channel]) yield; `last` lets the rest out.
+  /// Appends to `output` the result of the next samples of `input` ([sample][channel]); `last` flushes the rest.
   void process(std::span<const float> input, bool last, std::vector<float>& output);
 
  private:

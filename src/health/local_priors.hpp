@@ -8,14 +8,14 @@
 
 namespace nearfield::health {
 
-/// The inverse of the covariance of a set of microphones, for a field of power 1.
+/// Inverse covariance of a set of microphones, for a field of power 1.
 struct Precision {
   std::array<double, Neighbourhoods::kSize * Neighbourhoods::kSize> matrix{};  ///< [member][member]
   double log_determinant = 0.0;
   bool is_identity = false;
 };
 
-/// The priors of the field at one frequency among which the data choose (docs/health.md):
+/// The priors of the field at one frequency from which the data choose (docs/health.md):
 ///   - sources of any shape at 0.5, 1 and 2 times the standoff (field_prediction.hpp),
 ///     each with noise of 1e-5 and of 1e-3 of the field's power,
 ///   - rings of wavenumbers, 8 % wide and 20 % apart, from waves of 18 pitches to waves of 2.4 pitches: a mode or a
@@ -40,7 +40,7 @@ class LocalPriors {
   /// `neighbourhoods` must outlive this.
   LocalPriors(const Neighbourhoods& neighbourhoods, const ArrayGeometry& geometry, double wavenumber_rad_per_m,
               double standoff_m);
-  /// Computed at its first use: one thread at a time.
+  /// Computed on first use: one thread at a time.
   const Precision& precision(std::size_t prior, std::size_t shape);
 
  private:
@@ -51,7 +51,7 @@ class LocalPriors {
   ArrayGeometry geometry_;
   double wavenumber_rad_per_m_;
   std::vector<FieldCovariance> layers_;                 ///< [distance factor]
-  std::vector<std::unique_ptr<Precision>> precisions_;  ///< [prior][shape]; null: not yet
+  std::vector<std::unique_ptr<Precision>> precisions_;  ///< [prior][shape]; null: not computed yet
 };
 
 }  // namespace nearfield::health

@@ -12,16 +12,17 @@
 
 namespace nearfield::health {
 
-/// What a monitor is set up from.
+/// Parameters of a monitor.
 struct MonitorPlan {
   ArrayGeometry geometry;
   double standoff_m = 0.03;
   double sound_speed_m_s = 343.0;
-  std::vector<double> frequencies_hz;      ///< of the spectra that add_spectra() gets
+  std::vector<double> frequencies_hz;      ///< frequencies of the spectra for add_spectra()
   std::vector<std::complex<float>> gains;  ///< [frequency][row][column], calibration; empty: none
   std::vector<int> excluded;               ///< masked by the settings: neither judged nor used
   std::vector<int> trusted;                ///< never bad
-  /// Decisions in a row that make a microphone bad. With three no noise does, whose windows two have in common.
+  /// Consecutive decisions that make a microphone bad. With three, noise cannot, as two decisions in a row share
+  /// windows.
   int decisions_to_enter = 3;
 };
 
@@ -33,40 +34,40 @@ struct Change {
   bool is_certain = false;  ///< masked by default
 };
 
-/// Decides about every microphone from spectra and bits at intervals, with hysteresis: some decisions in a row that
-/// find something make it bad, kLeave in a row that find it well make it good again. Decisions
-/// without evidence count neither way. One thread.
+/// Judges every microphone from spectra and bits at intervals, with hysteresis: `decisions_to_enter` consecutive
+/// decisions with a finding make it bad, kLeave consecutive ones without make it good again. Decisions without evidence
+/// count neither way. One thread.
 class Monitor {
  public:
-  /// Spectra between two decisions, and in one, at most.
+  /// Spectra between two decisions, and most spectra of one.
   static constexpr std::size_t kStep = 8;
   static constexpr std::size_t kSpan = 16;
   static constexpr int kLeave = 12;
-  /// Decisions from one that starts without anything known to the next.
+  /// Every kFromScratch-th decision starts without prior knowledge.
   static constexpr std::uint64_t kFromScratch = 4;
-  /// Frequencies at which spectra are compared, spread over the plan's.
+  /// Number of frequencies at which spectra are compared, spread over the plan's.
   static constexpr std::size_t kMostFrequencies = 4;
 
   explicit Monitor(const MonitorPlan& plan);
-  /// Another plan for the same array: verdicts stay.
+  /// Replaces the plan, for the same array: verdicts are kept.
   void use(const MonitorPlan& plan);
 
-  /// Spectra of one window, [frequency][row][column], Pa as measured; windows that do not overlap, 30 or so a second.
+  /// Spectra of one window, [frequency][row][column], Pa as measured; windows that do not overlap, about 30 a second.
   /// True when a decision was made.
   bool add_spectra(std::span<const std::complex<float>> spectra);
-  /// Counts of one block of bits, which must hold none that are missing.
+  /// Counts of one block of bits, which must not contain missing ones.
   void add_bits(const BitStatistics& bits);
-  /// Drops what was collected for the next decision, after a gap or a restart.
+  /// Discards the data for the next decision, after a gap or a restart.
   void forget();
 
-  /// Of the last decision that was made.
+  /// Changes of the last decision.
   [[nodiscard]] const std::vector<Change>& changes() const { return changes_; }
-  /// [row * columns + column], after hysteresis: kOk or what is wrong.
+  /// [row * columns + column], after hysteresis: kOk or the fault.
   [[nodiscard]] const std::vector<Condition>& conditions() const { return conditions_; }
-  /// Those with something wrong, ascending; without excluded ones.
+  /// Channels with a fault, ascending; without excluded ones.
   [[nodiscard]] std::vector<int> bad() const;
-  /// Those of bad() that are to be masked, ascending. With kAll no weak, mismatched and swapped ones where they are
-  /// more than 3 and more than a 40th of all: then the field, or the order of the channels, may be the cause.
+  /// Channels of bad() to be masked, ascending. kAll omits weak, mismatched and swapped ones if they are more than 3
+  /// and more than a 40th of all: then the field, or the order of the channels, may be the cause.
   [[nodiscard]] std::vector<int> to_mask(HealthMask mask) const;
   [[nodiscard]] std::uint64_t decisions() const { return decisions_; }
 
@@ -100,8 +101,8 @@ class Monitor {
   std::vector<Votes> votes_;
   std::vector<Condition> conditions_;
   std::vector<std::uint8_t> certain_;    ///< [channel], among the bad ones
-  std::vector<std::uint8_t> confirmed_;  ///< [channel], found bad with all microphones put back
-  std::vector<double> deviations_;       ///< [channel], as the bad ones were found
+  std::vector<std::uint8_t> confirmed_;  ///< [channel], deviation with which a bad one was found
+  std::vector<double> deviations_;       ///< [channel], as found for the bad ones
   std::vector<Change> changes_;
   std::uint64_t decisions_ = 0;
 };

@@ -9,10 +9,10 @@
 
 namespace nearfield::health {
 
-/// Each microphone of a grid with its nearest others. Sets of the same shape share all matrices.
+/// Each microphone of a grid with its nearest neighbours. Sets of the same shape share all matrices.
 class Neighbourhoods {
  public:
-  /// Microphones of a set, the one in question included.
+  /// Number of microphones in a set, including the one in question.
   static constexpr std::size_t kSize = 21;
   /// A member's place relative to the microphone in question.
   struct Offset {
@@ -25,7 +25,7 @@ class Neighbourhoods {
   };
   using Shape = std::array<Offset, kSize>;
 
-  /// Expects a grid of at least kSize microphones.
+  /// Requires a grid of at least kSize microphones.
   explicit Neighbourhoods(const ArrayGeometry& geometry);
 
   /// The channels of a set: the microphone in question first, the others by distance.
@@ -35,7 +35,7 @@ class Neighbourhoods {
   /// Index of the set's shape in shapes().
   [[nodiscard]] std::size_t shape_of(std::size_t channel) const { return shape_of_[channel]; }
   [[nodiscard]] const std::vector<Shape>& shapes() const { return shapes_; }
-  /// The microphones in whose sets a channel is, itself included.
+  /// The microphones whose sets contain a channel, including itself.
   [[nodiscard]] const std::vector<int>& users(std::size_t channel) const { return users_[channel]; }
 
  private:

@@ -11,50 +11,50 @@
 
 namespace nearfield::health {
 
-/// What one decision finds of one microphone.
+/// Result of one decision for one microphone.
 struct Finding {
   Condition condition = Condition::kUnknown;
-  /// True if no healthy microphone of a million is found so: it is masked by default.
+  /// True if fewer than one in a million healthy microphones is found so: it is masked by default.
   bool is_certain = false;
-  /// |1 - gain| of what the field shows; 0 where no field was needed to find it.
+  /// |1 - gain| relative to the field; 0 if no field was needed for the finding.
   double deviation = 0.0;
 };
 
-/// Compares each microphone with what its neighbours predict, at several frequencies and in the patterns that windows
-/// have in common (window_patterns.hpp), and adds up the log odds that it is no healthy one (field_evidence.hpp).
-/// Microphones that fail, and fail worst among those round them, are left out of all predictions, and so on until none
-/// is new; those left out are then judged by the rest. A decision starts with all microphones: none is bad for the
-/// reason that it was bad before, but for those that the caller suspects. docs/health.md has the thresholds and what
-/// they come from.
+/// Compares each microphone with what its neighbours predict, at several frequencies and in the patterns common to the
+/// windows (window_patterns.hpp), and adds up the log odds that it is not healthy (field_evidence.hpp). Microphones
+/// that fail, and fail worst in their neighbourhood, are left out of all predictions, repeatedly until there are no new
+/// ones; those left out are then judged by the rest. A decision starts with all microphones: none is bad because it was
+/// bad before, except those that the caller suspects. docs/health.md derives the thresholds.
 class SpectraJudge {
  public:
-  /// standoff_m: distance of the sources' plane. Expects a grid of at least Neighbourhoods::kSize microphones.
+  /// standoff_m: distance of the sources' plane. Requires a grid of at least Neighbourhoods::kSize microphones.
   SpectraJudge(const ArrayGeometry& geometry, const std::vector<double>& wavenumbers_rad_per_m, double standoff_m);
 
-  /// What the caller knows of the microphones, each [row][column].
+  /// Prior knowledge of the caller, each [row][column].
   struct Known {
     std::vector<std::uint8_t> excluded;  ///< 1: neither judged nor used
     std::vector<std::uint8_t> suspects;  ///< 1: judged, but nothing is predicted from it
-    /// Deviation with which a microphone was found bad, 0 of others: it is well only where that would be seen.
+    /// Deviation with which a microphone was found bad, 0 for others: it is good again only where that deviation would
+    /// be detectable.
     std::vector<double> deviations;
   };
   /// spectra [window][frequency][row][column], Pa, calibrated, at least 2 windows.
   std::vector<Finding> judge(std::span<const std::complex<float>> spectra, const Known& known);
 
-  /// Log odds against a microphone at one frequency, of the last judge(). Frequencies do not share anything but the
+  /// Log odds against a microphone at one frequency, from the last judge(). Frequencies are independent except for the
   /// microphones that are left out.
   [[nodiscard]] double log_odds(std::size_t frequency, std::size_t channel) const {
     return odds_[frequency * channels_ + channel];
   }
-  /// Value of a microphone in the strongest pattern of the last judge(), and the log odds that another value there
-  /// would have against it: how far the field reaches the microphone.
+  /// Value of a microphone in the strongest pattern of the last judge(), and the log odds against it for another value
+  /// there: how far the field reaches the microphone.
   [[nodiscard]] std::complex<double> tone(std::size_t frequency, std::size_t channel) const {
     return patterns_[frequency].front().value(channel);
   }
   [[nodiscard]] double log_odds_of(std::size_t frequency, std::size_t channel, std::complex<double> tone) const;
 
  private:
-  /// Patterns of one frequency.
+  /// The patterns at one frequency.
   using Patterns = std::vector<FieldEvidence>;
 
   void find_patterns(std::span<const std::complex<float>> spectra);
@@ -82,10 +82,10 @@ class SpectraJudge {
   Neighbourhoods neighbourhoods_;
   std::vector<LocalPriors> priors_;     ///< [frequency]
   std::vector<Patterns> patterns_;      ///< [frequency]
-  std::vector<std::uint8_t> left_out_;  ///< [channel], nothing is predicted from it
-  std::vector<std::uint8_t> broken_;    ///< [channel], windows in which it was not finite
-  std::vector<std::uint8_t> silent_;    ///< [channel], frequencies at which it has not even noise
-  std::vector<std::uint8_t> stale_;     ///< [channel], odds are of other predictions
+  std::vector<std::uint8_t> left_out_;  ///< [channel], excluded from predictions
+  std::vector<std::uint8_t> broken_;    ///< [channel], number of windows with values that are not finite
+  std::vector<std::uint8_t> silent_;    ///< [channel], number of frequencies without even noise
+  std::vector<std::uint8_t> stale_;     ///< [channel], odds belong to other predictions
   std::vector<double> noise_;           ///< [frequency][channel], median power around it
   std::vector<double> odds_;            ///< [frequency][channel]
   std::vector<double> total_;           ///< [channel]

@@ -10,26 +10,26 @@
 #include "nearfield/frame.hpp"
 #include "nearfield/product.hpp"
 
-/// Levels that the products of a live stream are watched for (docs/limits.md).
+/// Thresholds on the products of a live stream (docs/limits.md).
 namespace nearfield::limits {
 
-/// What a limit finds in a frame.
+/// Value of a limit in a frame.
 struct Reading {
   double value = 0.0;      ///< in the limit's unit
-  bool is_number = false;  ///< else nothing in the frame is one
+  bool is_number = false;  ///< false if no value in the frame is a number
   bool has_values = true;  ///< false for a table without a row that counts
 };
 
-/// A limit with the values of a product that it looks at, found once for a configuration: a frame costs a pass over
+/// A limit and the values of a product that it watches, determined once for a configuration: a frame costs a pass over
 /// these values, without an allocation.
 class LimitPlan {
  public:
-  /// Values behind each other in an array.
+  /// Contiguous values in an array.
   struct Run {
     std::size_t first = 0;
     std::size_t count = 0;
   };
-  /// Where a value lies, in the words of the product's axes, or of a table's columns x, y and z.
+  /// Position of a value, in terms of the product's axes, or of a table's columns x, y and z.
   struct Coordinate {
     std::string name;
     std::string unit;
@@ -41,7 +41,8 @@ class LimitPlan {
     std::array<double, 3> row_m{};
   };
 
-  /// `headers` [processor] of the run. Throws ConfigError where the limit names what its processor does not have.
+  /// `headers` [processor] of the run. Throws ConfigError if the limit names something that its processor does not
+  /// have.
   LimitPlan(DaemonSettings::Limit settings, std::span<const ResultHeader* const> headers);
 
   [[nodiscard]] const DaemonSettings::Limit& settings() const { return settings_; }
@@ -49,17 +50,17 @@ class LimitPlan {
   [[nodiscard]] const std::string& unit() const { return unit_; }
   /// A value above this one exceeds the limit.
   [[nodiscard]] double above() const { return above_; }
-  /// A value of at most this one leaves it again.
+  /// A value of at most this one ends the excess.
   [[nodiscard]] double below() const { return below_; }
-  /// How many values of an array it looks at, at most_rows of a table at most.
+  /// Number of values of an array, or most_rows of a table.
   [[nodiscard]] std::size_t values() const { return values_; }
 
-  /// Of a frame of its processor. Allocates nothing.
+  /// Evaluates a frame of its processor. Allocates nothing.
   [[nodiscard]] Reading read(const Frame& frame) const;
-  /// Where the largest value that counts lies, after read() of the same frame. Allocates nothing.
+  /// Position of the largest value that counts, after read() of the same frame. Allocates nothing.
   [[nodiscard]] Place place_of_largest(const Frame& frame) const;
   [[nodiscard]] std::vector<Coordinate> position(const Place& place) const;
-  /// Whether both look at the same values in the same way.
+  /// True if both watch the same values in the same way.
   [[nodiscard]] bool is_like(const LimitPlan& other) const;
 
  private:
@@ -76,7 +77,7 @@ class LimitPlan {
   std::size_t processor_ = 0;
   std::size_t product_ = 0;
   Product description_;
-  std::vector<Axis> axes_;  ///< of the array, slowest first
+  std::vector<Axis> axes_;  ///< axes of the array, slowest first
   ElementType type_ = ElementType::kComplex64;
   std::string unit_;
   double above_ = 0.0;
@@ -90,7 +91,7 @@ class LimitPlan {
   std::vector<ProductPlaces::Place> column_places_;
 };
 
-/// Of all limits, in their order. Throws as LimitPlan.
+/// Plans of all limits, in their order. Throws as LimitPlan.
 std::vector<LimitPlan> plan_limits(std::span<const DaemonSettings::Limit> limits,
                                    std::span<const ResultHeader* const> headers);
 

@@ -18,64 +18,65 @@ namespace nearfield::limits {
 struct LimitEvent {
   std::string name;
   bool begins = true;
-  std::int64_t tai_ns = 0;  ///< CLOCK_TAI, of the last bit of the frame that decided it
-  double value = 0.0;       ///< in that frame
+  std::int64_t tai_ns = 0;  ///< CLOCK_TAI of the last bit of the frame that decided it
+  double value = 0.0;       ///< value in that frame
   double largest = 0.0;     ///< since it was exceeded
   std::string unit;
-  std::vector<LimitPlan::Coordinate> position;  ///< of the value at a begin, of the largest one at an end
+  std::vector<LimitPlan::Coordinate> position;  ///< position of the value at a begin, of the largest one at an end
 };
 
-/// A limit at this moment.
+/// The current state of a limit.
 struct LimitState {
   std::string name;
   std::string unit;
   bool is_above = false;
-  double value = std::numeric_limits<double>::quiet_NaN();  ///< of the last frame; NaN before the first
-  std::int64_t since_tai_ns = 0;                            ///< of this state; 0: since the limit exists
-  std::uint64_t events = 0;                                 ///< how often the limit was exceeded, by its name
+  double value = std::numeric_limits<double>::quiet_NaN();  ///< value in the last frame; NaN before the first
+  std::int64_t since_tai_ns = 0;                            ///< start of this state; 0: since the limit exists
+  std::uint64_t events = 0;                                 ///< how often a limit of this name was exceeded
 };
 
-/// Compares the products of a live stream with limits. look() is of the thread that publishes frames: it allocates
-/// nothing, takes no mutex, and passes what happened through a queue of fixed size. The others are for any thread.
+/// Compares the products of a live stream with limits. look() runs on the thread that publishes frames: it allocates
+/// nothing, takes no mutex, and passes events through a queue of fixed size. The other methods may be called from any
+/// thread.
 class LimitWatch {
  public:
-  static constexpr std::size_t kMostEvents = 1000;   ///< that events() keeps
-  static constexpr std::size_t kMostPending = 1024;  ///< of events that collect() has not yet taken
+  static constexpr std::size_t kMostEvents = 1000;   ///< capacity of events()
+  static constexpr std::size_t kMostPending = 1024;  ///< capacity of the queue to collect()
 
-  /// Watches these limits from now on. A limit that looks at the same values as one before keeps its state; one that
-  /// was exceeded and is gone or changed is left. Not while look() runs.
+  /// Replaces the watched limits. A limit on the same values as a previous one keeps its state; an exceeded one that is
+  /// removed or changed is left. Must not run concurrently with look().
   void use(std::vector<LimitPlan> plans);
-  /// Sets the flag and the field of a frame that say which limits are exceeded.
+  /// Sets the flag and the field of a frame that tell which limits are exceeded.
   void look(Frame& frame);
 
-  /// The events since the last call; those of any number of callers are in events().
+  /// The events since the last call by any caller; events() returns those of all callers.
   std::vector<LimitEvent> collect();
   /// The newest events, oldest first.
   [[nodiscard]] std::vector<LimitEvent> events();
   [[nodiscard]] std::vector<LimitState> states() const;
-  /// Events that found the queue full.
+  /// Number of events lost because the queue was full.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 
  private:
   struct Watched {
     explicit Watched(LimitPlan limit) : plan(std::move(limit)) {}
     LimitPlan plan;
-    // Of the thread that publishes:
+    // Publishing thread only:
     bool is_above = false;
-    std::int64_t turning_since_ns = kNoTurn;  ///< values are beyond the limit, or below it again, from there on
-    bool has_frame = false;                   ///< a frame was judged: of
-    std::uint32_t stream_id = 0;              ///< this stream,
-    std::uint64_t sequence = 0;               ///< with this number
-    std::uint64_t usual_step = 0;             ///< of numbers from one judged frame to the next; 0: not known yet
+    std::int64_t turning_since_ns = kNoTurn;  ///< start of values beyond the limit, or below it again
+    bool has_frame = false;                   ///< a frame was judged, with:
+    std::uint32_t stream_id = 0;              ///< this stream
+    std::uint64_t sequence = 0;               ///< this number
+    std::uint64_t usual_step = 0;             ///< difference of numbers between judged frames; 0: not known yet
     double largest = 0.0;
     LimitPlan::Place largest_place;
-    // For others:
+    // Any thread:
     std::atomic<bool> is_above_now{false};
     std::atomic<double> value{std::numeric_limits<double>::quiet_NaN()};
     std::atomic<std::int64_t> since_tai_ns{0};
     std::atomic<std::uint64_t> events{0};
   };
-  /// An event as it passes through the queue.
+  /// An event in the queue.
   struct Change {
     std::size_t limit = 0;
     bool begins = true;
@@ -99,7 +100,7 @@ class LimitWatch {
   std::atomic<std::uint64_t> pushed_{0};
   std::atomic<std::uint64_t> taken_{0};
   std::atomic<std::uint64_t> dropped_{0};
-  mutable InheritingMutex mutex_;  ///< guards watched_ against readers, and what follows
+  mutable InheritingMutex mutex_;  ///< guards watched_ against readers, and the next members
   std::deque<LimitEvent> events_;
   std::vector<LimitEvent> collected_;  ///< not yet returned by collect()
 };

@@ -4,10 +4,10 @@
 
 #include "limits/limit_watch.hpp"
 
-/// Limits and their events, for people and programs (docs/control.md lists the keys).
+/// Texts and JSON of limits and their events (docs/control.md lists the keys).
 namespace nearfield::limits {
 
-/// "limit loud is exceeded: 2.31 Pa at frequency 1007.08 Hz, x 0.02 m"; at an end with the largest value.
+/// "limit loud is exceeded: 2.31 Pa at frequency 1007.08 Hz, x 0.02 m"; at the end with the largest value.
 std::string text_of(const LimitEvent& event);
 nlohmann::json json_of(const LimitEvent& event);
 nlohmann::json json_of(const LimitState& state);

@@ -19,36 +19,36 @@
 
 namespace nearfield {
 
-/// A source that sounds at one frequency.
+/// A source that radiates one frequency.
 struct ToneSource {
   double frequency_hz = 0.0;
   std::variant<Monopole, Piston, Plate, Mesh> shape;
-  Path motion{};  ///< of a monopole, instead of its position; empty: it rests
+  Path motion{};  ///< path of a monopole, replaces its position; empty: at rest
 };
 
 /// A recording played by a point source: p(t) = pressure_at_1m_pa * recording(t - r/c) / r.
 struct TrackSource {
-  std::string path;  ///< any file libsndfile reads; its first channel counts, full scale 1
+  std::string path;  ///< any file that libsndfile reads; its first channel is used, full scale 1
   Point position;
   double pressure_at_1m_pa = 1.0;
-  Path motion{};  ///< instead of the position; empty: it rests
+  Path motion{};  ///< replaces the position; empty: at rest
 };
 
-/// A point source of noise, the same power in each hertz of its band.
+/// A point source of noise, with the same power in each hertz of its band.
 struct NoiseSource {
   Point position;
   double rms_at_1m_pa = 1.0;
   Band band_hz{0.0, 20000.0};
-  Path motion{};  ///< instead of the position; empty: it rests
+  Path motion{};  ///< replaces the position; empty: at rest
 };
 
-/// Where a source of a recording or of noise is.
+/// Path of a source of a recording or of noise.
 template <typename Source>
 Path path_of(const Source& source) {
   return source.motion.empty() ? Path{{.t_s = 0.0, .position = source.position}} : source.motion;
 }
 
-/// What `simulate` makes a capture of. config/scenes/ has annotated examples of the file it is read from.
+/// Input of `simulate`. config/scenes/ has annotated examples of the file it is read from.
 struct Scene {
   MeasurementGeometry measurement{ArrayGeometry{}, 0.03, -26.0};
   WireLayout layout = WireLayout::kSoramaCam;
@@ -58,88 +58,88 @@ struct Scene {
   std::uint64_t seed = 1;
   SigmaDeltaOrder order = SigmaDeltaOrder::kSecond;
   double noise_pa = 0.0;          ///< rms in 0 .. 20 kHz
-  double dc_offset_fs = 0.0;      ///< each channel's own offset lies within +- this, full scale 1
-  double gain_spread_db = 0.0;    ///< each microphone's level for tones is off by up to so much either way
-  double phase_spread_deg = 0.0;  ///< and its phase
+  double dc_offset_fs = 0.0;      ///< each channel's own offset is within +- this, full scale 1
+  double gain_spread_db = 0.0;    ///< each microphone's level for tones deviates by up to this much either way
+  double phase_spread_deg = 0.0;  ///< likewise its phase
   std::vector<int> dead_channels;
   std::vector<ToneSource> tones;
   std::vector<TrackSource> tracks;
   std::vector<NoiseSource> noises;
   Room room;
 
-  /// Whether it has sources that move, of noise, or of recordings: what is not a sum of tones that never change.
+  /// True if it has moving sources, noise, or recordings: anything beyond a sum of constant tones.
   [[nodiscard]] bool changes() const;
   [[nodiscard]] std::size_t moving_sources() const;
 };
 
-/// Where its microphones are, [channel].
+/// Positions of its microphones, [channel].
 std::vector<Point> microphones_of(const Scene& scene);
 
-/// Reads a scene. Paths of tracks count from the scene's folder. Throws NoInputError when the file can't be read and
-/// one ConfigError that lists everything wrong in it.
+/// Reads a scene. Paths of tracks are relative to the scene's folder. Throws NoInputError when the file cannot be read
+/// and one ConfigError that lists all errors in it.
 Scene load_scene(const std::filesystem::path& path);
 
 /// The true fields of a scene's tones, one entry for each distinct frequency, ascending: pressure and normal velocity
 /// at z = 0 on the grid of the array's images (image_grid.hpp), pressure at the microphones, phasors referred to
-/// bit-time 0. A point source on z = 0 exactly at a pixel gives NaN there. Tones that move are not among them. Of all
-/// sources their places and levels.
+/// bit-time 0. A point source on z = 0 exactly at a pixel gives NaN there. Moving tones are excluded. Also holds the
+/// positions and levels of all sources.
 Truth truth_of(const Scene& scene);
 
-/// Only the pressure at the microphones of those tones, [frequency][row][column], Pa.
+/// Only the pressure at the microphones of these tones, [frequency][row][column], Pa.
 std::vector<std::complex<float>> aperture_pressure_of(const Scene& scene);
 
-/// Where all sources are and how loud: those of tones, then recordings, then noise, each in the scene's order.
+/// Positions and levels of all sources: tones, then recordings, then noise, each in the scene's order.
 SourceTruth source_truth_of(const Scene& scene);
 
 /// The rms of a microphone's noise in 0 .. 20 kHz at which the sources are `snr_db` louder in a band, both by their
-/// power there: the mean over the microphones and, of sources that move, over the duration; reflections add their
-/// power. The scene must have no recordings, whose level is not known before they are played.
+/// power there: the mean over the microphones and, for moving sources, over the duration; reflections add their power.
+/// The scene must have no recordings, whose level is not known before they are played.
 double noise_for_snr(const Scene& scene, double snr_db, const Band& band);
 
-/// What each microphone makes of a tone, [channel]: 1 without spread.
+/// Response of each microphone to a tone, [channel]: 1 without spread.
 std::vector<std::complex<double>> microphone_responses(const Scene& scene);
 
-/// What `simulate` has to say besides its file.
+/// Information from `simulate` besides its file.
 struct SimulationReport {
-  std::uint64_t bit_times = 0;  ///< of captures
-  std::uint64_t samples = 0;    ///< of time data
+  std::uint64_t bit_times = 0;  ///< captures only
+  std::uint64_t samples = 0;    ///< time data only
   OverloadReport overload;
-  std::vector<std::string> notes;     ///< sentences for the user: how exact meshes are
-  std::vector<std::string> warnings;  ///< likewise: overload, strong noise, ...
+  std::vector<std::string> notes;     ///< sentences for the user: accuracy of meshes
+  std::vector<std::string> warnings;  ///< sentences for the user: overload, strong noise, ...
 };
 
-/// Adds the error of each mesh at the microphones, what its sum over points misses of the integral: a note, above 1 % a
-/// warning.
+/// Adds the error of each mesh at the microphones, the deviation of its sum over points from the integral: a note,
+/// above 1 % a warning.
 void add_mesh_errors(const Scene& scene, SimulationReport& report);
 
-/// Called at intervals with the share that is done, 0 .. 1.
+/// Called at intervals with the completed share, 0 .. 1.
 using ProgressCallback = std::function<void(double)>;
 
 /// Takes the next bit-times, words [bit-time][word].
 using WordsCallback = std::function<void(std::span<const std::uint32_t>)>;
 
-/// Gives the first channel of the sound file at `path` at the bit rate, full scale 1. Programs that read sound files
+/// Returns the first channel of the sound file at `path` at the bit rate, full scale 1. Programs that read sound files
 /// pass load_track() of encode/sound_file.hpp; without a loader a scene must have no tracks.
 using TrackLoader = std::function<std::vector<float>(const std::string& path)>;
 
-/// Makes the scene's first `bit_times` bit-times, block by block. Throws ConfigError for tracks without a loader, and
-/// what the loader throws.
+/// Generates the scene's first `bit_times` bit-times, block by block. Throws ConfigError for tracks without a loader,
+/// and rethrows the loader's exceptions.
 SimulationReport synthesize_scene(const Scene& scene, std::uint64_t bit_times, const WordsCallback& take,
                                   const TrackLoader& load_track = {}, const ProgressCallback& progress = {});
 
 /// Writes the scene's capture with /truth. Memory does not grow with the duration (but tracks are held whole). Throws
-/// IoError when the file can't be written, and what synthesize_scene() throws.
+/// IoError when the file cannot be written, and everything that synthesize_scene() throws.
 SimulationReport simulate_capture(const Scene& scene, const std::filesystem::path& output,
                                   const TrackLoader& load_track = {}, const ProgressCallback& progress = {});
 
-/// Writes what the microphones get as Acoular's time data with /truth: the sources, each microphone's gain, noise and
-/// offset, dead ones; no modulator. Throws ConfigError when a source sounds above half the sample rate or is a
+/// Writes the microphones' signals as Acoular's time data with /truth: the sources, each microphone's gain, noise and
+/// offset, dead ones; no modulator. Throws ConfigError when a source has frequencies above half the sample rate or is a
 /// recording, whose highest frequency is not known; IoError.
 SimulationReport simulate_time_data(const Scene& scene, const std::filesystem::path& output, double sample_rate_hz,
                                     const ProgressCallback& progress = {});
 
-/// Writes spectra of one frame with /truth: the tones that rest, with each microphone's gain and phase, without noise;
-/// dead ones are 0. Throws ConfigError when a source is none; IoError.
+/// Writes spectra of one frame with /truth: the tones at rest, with each microphone's gain and phase, without noise;
+/// dead ones are 0. Throws ConfigError when a source is not such a tone; IoError.
 SimulationReport simulate_spectra(const Scene& scene, const std::filesystem::path& output);
 
 }  // namespace nearfield

@@ -8,7 +8,7 @@
 #include "config/yaml_reader.hpp"
 #include "simulate/scene.hpp"
 
-/// What the readers of a scene's parts share; no part of the interface.
+/// Shared by the readers of a scene's parts; not part of the interface.
 namespace nearfield {
 
 inline constexpr double kLargestNumber = std::numeric_limits<double>::max();
@@ -30,7 +30,7 @@ void assign(std::optional<Value> found, Value& setting) {
 
 /// The section `room`.
 void read_room(YamlMap room, Scene& scene);
-/// An entry of `sources`; what stands above it in the scene has been read.
+/// An entry of `sources`; everything above it in the scene must have been read.
 void read_source(YamlMap& map, const std::filesystem::path& folder, Scene& scene);
 
 }  // namespace nearfield

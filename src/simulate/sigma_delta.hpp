@@ -17,8 +17,8 @@ struct NoiseTransfer {
 };
 NoiseTransfer noise_transfer(SigmaDeltaOrder order);
 
-/// Highest peak input, full scale = 1, that is called stable: 0.9 (-0.9 dBFS) for order 2 and 0.5 (-6 dBFS) for
-/// order 4. With tones of 20 Hz to 15 kHz, constants and uniform noise, 32 lanes of 3e6 bits, order 2 never ran away up
+/// Highest peak input, full scale = 1, considered stable: 0.9 (-0.9 dBFS) for order 2 and 0.5 (-6 dBFS) for order 4.
+/// With tones of 20 Hz to 15 kHz, constants and uniform noise, 32 lanes of 3e6 bits, order 2 never became unstable up
 /// to 0.95 and order 4 never up to 0.55, a few times at 0.60. Towards 0.9 the noise of order 2 grows.
 double stable_peak(SigmaDeltaOrder order);
 
@@ -32,15 +32,15 @@ class SigmaDelta32 {
  public:
   static constexpr std::size_t kLanes = 32;
 
-  /// Each lane starts as if it had been running, from its own random past: stream number `first_lane` + lane of `seed`.
+  /// Each lane starts as if it had been running, with its own random history: stream number `first_lane` + lane of
+  /// `seed`.
   SigmaDelta32(SigmaDeltaOrder order, std::uint64_t seed, std::uint64_t first_lane);
 
   /// input [bit-time][lane], lane fastest, full scale 1; words [bit-time], lane 0 in the least significant bit, a one
   /// for +1.
   void modulate(std::span<const double> input, std::span<std::uint32_t> words);
 
-  /// How often each lane's quantiser input ran away, upon which its state was cleared. Input beyond stable_peak() does
-  /// that.
+  /// How often each lane's quantiser input diverged and its state was cleared. Input beyond stable_peak() causes that.
   [[nodiscard]] const std::array<std::uint64_t, kLanes>& resets() const { return resets_; }
 
  private:
@@ -48,10 +48,10 @@ class SigmaDelta32 {
   std::uint32_t step(const double* input, Lanes& largest);
   void clear_runaways(const Lanes& largest);
 
-  std::array<double, 4> forward_;   // numerator minus denominator, of z^-1 .. z^-4
-  std::array<double, 4> backward_;  // denominator, of z^-1 .. z^-4
+  std::array<double, 4> forward_;   // numerator minus denominator, coefficients of z^-1 .. z^-4
+  std::array<double, 4> backward_;  // denominator, coefficients of z^-1 .. z^-4
   SigmaDeltaOrder order_;
-  alignas(64) std::array<Lanes, 4> state_{};  // of (NTF - 1), transposed direct form
+  alignas(64) std::array<Lanes, 4> state_{};  // state of (NTF - 1), transposed direct form
   std::array<std::uint64_t, kLanes> resets_{};
 };
 

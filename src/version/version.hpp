@@ -4,17 +4,16 @@
 
 namespace nearfield {
 
-/// Of the tree from which this program was built, as git describes it: "1.2.0" at the tag v1.2.0,
+/// Version of the tree from which this program was built, as git describes it: "1.2.0" at the tag v1.2.0,
 /// "1.2.0+7.g0123456789ab" seven commits later, "1.3.0~7.g0123456789ab" before the first tag of the version that
-/// CMakeLists.txt names; it ends in
-/// ".dirty" where tracked files were changed. Outside git it is the version of CMakeLists.txt. Versions of Debian's
-/// packages are the same text, whose order is that of the tree's history.
+/// CMakeLists.txt names; it ends in ".dirty" if tracked files were changed. Outside git it is the version of
+/// CMakeLists.txt. Versions of Debian's packages are the same text, which sorts in the order of the tree's history.
 std::string_view version();
 
-/// Twelve digits of the commit, with "-dirty" where tracked files were changed; "unknown" outside git.
+/// Twelve digits of the commit, with "-dirty" if tracked files were changed; "unknown" outside git.
 std::string_view commit();
 
-/// What `PROGRAM --version` prints, without the last newline: version, commit, OpenCL and its loader, licence.
+/// The output of `PROGRAM --version`, without the last newline: version, commit, OpenCL and its loader, licence.
 std::string version_text(std::string_view program);
 
 }  // namespace nearfield

@@ -13,21 +13,21 @@
 
 #include "config/yaml_reader.hpp"
 
-/// Kinds of values that a setting can have: how each is read from YAML, written, and described.
+/// Kinds of setting values: how each is read from YAML, written, and described.
 namespace nearfield::schema {
 
-/// A word that stands for a value, and what it means; an empty meaning where the word says all.
+/// A word that stands for a value, and its meaning; the meaning is empty if the word is self-explanatory.
 struct Word {
   std::string word;
   std::string meaning;
 };
 
-/// What a page or an editor has to say of a value.
+/// Description of a value for pages and editors.
 struct Facts {
-  std::string type;                    ///< "number", "list of integers", ...; "choice" where nothing but words fit
+  std::string type;                    ///< "number", "list of integers", ...; "choice" if only words are allowed
   std::string unit = {};               ///< empty for words and plain counts
-  std::string range = {};              ///< "1 to 64"; empty where every value of the type fits
-  std::optional<double> minimum = {};  ///< of a number, or of each in a list
+  std::string range = {};              ///< "1 to 64"; empty if every value of the type is allowed
+  std::optional<double> minimum = {};  ///< for a number, or each number of a list
   std::optional<double> maximum = {};  ///< likewise
   bool open_minimum = false;           ///< the minimum itself is excluded
   std::vector<Word> words = {};
@@ -37,16 +37,16 @@ struct Facts {
 template <typename Value>
 struct Form {
   Facts facts;
-  /// The value below `key`. Nothing when the key is absent or its value is wrong, which is added to the map's problems.
+  /// The value below `key`. Empty when the key is absent or its value is wrong, which is added to the map's problems.
   /// Relative paths count from `folder`.
   std::function<std::optional<Value>(YamlMap& map, const std::string& key, const std::filesystem::path& folder)> read;
   /// The value as YAML, in one line.
   std::function<std::string(const Value& value)> write;
 };
 
-/// The numbers that fit. Messages and pages take their words from these figures: "a speed from 1 to 100000 m/s".
+/// The range of a number. Messages and pages use these figures: "a speed from 1 to 100000 m/s".
 struct Range {
-  std::string_view what;  ///< how a message begins: "a speed from"; without a preposition where only one end is said
+  std::string_view what;  ///< beginning of a message: "a speed from"; without a preposition if only one end is stated
   double minimum = 0.0;
   double maximum = std::numeric_limits<double>::max();  ///< 1e9 and more are not mentioned
   std::string_view unit = "";
@@ -54,36 +54,36 @@ struct Range {
 };
 /// The bounds in words, such as "> 0 to 300".
 std::string in_words(const Range& range);
-/// What a message expects: "a range > 0 dB, at most 300 dB".
+/// The expectation in a message: "a range > 0 dB, at most 300 dB".
 std::string expected(const Range& range);
 /// For readers of single keys; `text` is expected(range) and must outlive the rule.
 NumberRule rule_of(const Range& range, std::string_view text);
 
 Form<double> number(const Range& range);
-/// From 1e-6 to 100 m, which floating point can square and divide by without harm.
+/// From 1e-6 to 100 m, which floating point can square and divide by safely.
 Form<double> length_m();
 /// One number, or a list of them.
 Form<std::vector<double>> numbers(const Range& range);
 Form<int> integer(int minimum, int maximum, const std::string& unit = "");
-/// Decimated samples that an FFT transforms, from so many to 65536.
+/// Decimated samples that an FFT transforms, from `fewest` to 65536.
 Form<int> fft_length(int fewest);
 Form<std::int64_t> integer64(std::int64_t minimum, std::int64_t maximum, const std::string& unit = "");
 /// One integer, or a list of them.
 Form<std::vector<int>> integers(int minimum, int maximum);
 Form<bool> boolean();
 Form<std::string> text();
-/// A list of texts, none of them empty.
+/// A list of nonempty texts.
 Form<std::vector<std::string>> texts();
 /// One of these words.
 Form<std::string> word(std::vector<Word> words);
-/// A path, kept as an absolute one; null is kept as an empty text. Texts for which `is_verbatim` holds stay as they
-/// are.
+/// A path, stored as an absolute one; null is stored as an empty text. Texts for which `is_verbatim` is true are not
+/// changed.
 Form<std::string> path_or_null(const std::string& meaning_of_null,
                                std::function<bool(const std::string& text)> is_verbatim = {});
 /// HOST:PORT; `expected` is for messages.
 Form<std::string> host_port(const std::string& expected);
 
-/// One of these values of an enumeration, whose words name_of() has.
+/// One of these values of an enumeration, named by name_of().
 template <typename Kind>
 Form<Kind> choice(const std::vector<std::pair<Kind, std::string>>& kinds) {
   Form<Kind> form;
@@ -101,7 +101,7 @@ Form<Kind> choice(const std::vector<std::pair<Kind, std::string>>& kinds) {
   return form;
 }
 
-/// `form`, or a word that stands for the value `meant`; of lists also as a list of that word alone.
+/// `form`, or a word that stands for the value `meant`; for lists also a list of that word alone.
 template <typename Value>
 Form<Value> or_word(const Word& word, const std::type_identity_t<Value>& meant, Form<Value> form) {
   form.facts.words.push_back(word);
@@ -121,7 +121,7 @@ Form<Value> or_word(const Word& word, const std::type_identity_t<Value>& meant, 
 /// `form`, or null, which stands for an empty text.
 Form<std::string> or_null(Form<std::string> form, const std::string& meaning_of_null);
 
-/// `form`, or a word that stands for no value, which `is_nothing` tells.
+/// `form`, or a word that stands for no value, as determined by `is_nothing`.
 template <typename Value, typename IsNothing>
 Form<std::optional<Value>> or_nothing(Form<Value> form, const Word& word, const IsNothing& is_nothing) {
   Form<std::optional<Value>> optional;
@@ -156,7 +156,7 @@ Form<std::optional<Value>> or_auto(Form<Value> form, const std::string& meaning_
                     [](YamlMap& map, const std::string& key) { return map.is_word(key, "auto"); });
 }
 
-/// `form` for the values that pass `holds`; `expected` is what the message on another one says.
+/// `form` restricted to the values that pass `holds`; `expected` is the message's expectation for other values.
 template <typename Value>
 Form<Value> where(Form<Value> form, std::function<bool(const std::type_identity_t<Value>&)> holds,
                   std::function<std::string(const std::type_identity_t<Value>&)> expected) {
@@ -177,14 +177,14 @@ Form<Value> where(Form<Value> form, std::function<bool(const std::type_identity_
   return where(std::move(form), std::move(holds), [expected](const Value&) { return expected; });
 }
 
-/// `form`, its range in these words.
+/// `form` with this description of its range.
 template <typename Value>
 Form<Value> ranging(Form<Value> form, std::string range) {
   form.facts.range = std::move(range);
   return form;
 }
 
-/// `form`, of whose values one is a word with a meaning of its own.
+/// `form` with a word for one of its values that has a special meaning.
 template <typename Value>
 Form<Value> naming(Form<Value> form, const Word& word) {
   form.facts.words.push_back(word);

@@ -9,14 +9,14 @@ namespace nearfield::schema {
 /// config/nearfield.yaml.
 std::string annotated_defaults();
 
-/// The same as a page of tables: docs/settings.md.
+/// All settings as a page of tables: docs/settings.md.
 std::string settings_page();
 
-/// The same for programs, as JSON: a list of objects with key, type, default, unit, range, words, meaning and effect
-/// ("live" or "restart"); numbers also have minimum or exclusive_minimum, and maximum, where there is one.
+/// All settings for programs, as JSON: a list of objects with key, type, default, unit, range, words, meaning and
+/// effect ("live" or "restart"); numbers also have minimum or exclusive_minimum, and maximum, if there is one.
 std::string settings_json();
 
-/// The same for editors: a JSON Schema (draft 7) of a configuration. What depends on several keys it leaves to
+/// All settings for editors: a JSON Schema (draft 7) of a configuration. Rules that involve several keys are left to
 /// `--check`.
 std::string settings_schema();
 

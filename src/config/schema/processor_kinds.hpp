@@ -13,49 +13,49 @@ namespace nearfield {
 struct ProcessorSettings;
 struct Settings;
 
-/// Bands of which a processor works on all bins.
+/// Bands that a processor computes with all bins.
 struct BandsOfProcessor {
-  std::string_view key;  ///< of its settings, which messages name
+  std::string_view key;  ///< key of its settings, for messages
   std::vector<Band> bands_hz;
-  double fewest_bins = 0.0;  ///< that each band is wide, at least
-  bool has_shares = false;   ///< of bins at its edges; else whole bins, in the middle of which a band is
+  double fewest_bins = 0.0;  ///< minimum width of each band in bins
+  bool has_shares = false;   ///< bins count by their share; else whole, if their centre is in the band
 };
 
-/// What a processor works on.
+/// Inputs of a processor.
 struct ProcessorNeeds {
-  bool spectra = true;    ///< of a front end
-  int sample_window = 0;  ///< windows of so many decimated samples, which end where the run's windows do; 0: none
+  bool spectra = true;    ///< from a front end
+  int sample_window = 0;  ///< length of windows of decimated samples, which end with the run's windows; 0: none
 };
 
-/// The run that a processor is a part of, for the needs that depend on it.
+/// The run of a processor, for needs that depend on it.
 struct RunOfProcessor {
   const Settings& settings;
   int every_hops = 1;           ///< the processor's cadence
-  double sample_rate_hz = 0.0;  ///< of decimated samples
+  double sample_rate_hz = 0.0;  ///< rate of decimated samples
 };
 
-/// By its kind, its own settings and the run's; the decimated rate is that of the settings' clock.
+/// Depends on its kind, its own settings and the run's; the decimated rate is that of the settings' clock.
 ProcessorNeeds needs_of(const Settings& settings, const ProcessorSettings& processor);
-/// The same at the rate that an input has.
+/// As above, at the rate of an input.
 ProcessorNeeds needs_of(const Settings& settings, const ProcessorSettings& processor, double sample_rate_hz);
 
 namespace schema {
 
-/// What a configuration has to know of a kind of processor.
+/// What a configuration needs to know about a kind of processor.
 struct ProcessorKind {
   std::string_view name;     ///< the word of the setting `kind`
   std::string_view meaning;  ///< in a few words
   std::unique_ptr<KindSettings> (*make)();
-  /// Of its settings. A sample window beside spectra is at most as long as theirs.
+  /// Needs for its settings. A sample window beside spectra is at most as long as theirs.
   ProcessorNeeds (*needs)(const KindSettings& own, const RunOfProcessor& run) =
       [](const KindSettings&, const RunOfProcessor&) { return ProcessorNeeds(); };
-  /// Of a kind that may work on all bins of bands; see settings_of() in config/spectra_of_processors.hpp.
+  /// Set if the kind may work on all bins of bands; see settings_of() in config/spectra_of_processors.hpp.
   BandsOfProcessor (*bands)(const KindSettings& own) = nullptr;
 };
 
-/// One a line of src/processors/kinds.def.
+/// One for each line of src/processors/kinds.def.
 std::span<const ProcessorKind> processor_kinds();
-/// Null where there is none of this name.
+/// Null if there is no kind of this name.
 const ProcessorKind* processor_kind(std::string_view name);
 
 }  // namespace schema

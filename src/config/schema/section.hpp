@@ -11,10 +11,10 @@
 
 namespace nearfield::schema {
 
-/// When a changed setting takes effect in a daemon that runs: with its next configuration, or when it is started again.
+/// When a changed setting takes effect in a running daemon: with its next configuration, or after a restart.
 enum class Effect { kLive, kRestart };
 
-/// Where the value of a setting is kept: a variable, or whatever two functions reach.
+/// Access to the value of a setting: a variable, or a pair of functions.
 template <typename Value>
 struct Place {
   Place(Value& variable)
@@ -32,11 +32,11 @@ class Section {
  public:
   struct Entry;
 
-  /// Adds a setting. `meaning` says in a sentence what it does; unit, range and words come from `form`.
+  /// Adds a setting. `meaning` describes it in a sentence; unit, range and words come from `form`.
   template <typename Value>
   void add(const std::string& key, std::type_identity_t<Place<Value>> place, Form<Value> form, std::string meaning,
            Effect effect = Effect::kLive);
-  /// Adds a section below this one, which lives as long as this one. With kRestart all below it takes effect at a
+  /// Adds a section below this one, which lives as long as this one. With kRestart everything below takes effect at a
   /// restart, and refusals name the section.
   Section& section(const std::string& key, std::string meaning = "", Effect effect = Effect::kLive);
 
@@ -46,7 +46,7 @@ class Section {
   std::list<Entry> entries_;
 };
 
-/// What became of a key of a document.
+/// Result of reading a key of a document.
 enum class Outcome { kAbsent, kWrong, kTaken };
 
 /// A setting, or a section of settings.
@@ -55,10 +55,10 @@ struct Section::Entry {
   std::string meaning;
   Effect effect = Effect::kLive;
   std::unique_ptr<Section> section = {};  ///< null for a setting
-  // Of a setting:
+  // Settings only:
   Facts facts = {};
   std::function<Outcome(YamlMap& map, const std::filesystem::path& folder)> read = {};
-  std::function<std::string()> written = {};  ///< the present value, as YAML in one line
+  std::function<std::string()> written = {};  ///< the current value, as YAML in one line
 };
 
 template <typename Value>
@@ -93,11 +93,11 @@ inline Section& Section::section(const std::string& key, std::string meaning, Ef
 struct NamedSetting {
   std::string key;
   const Section::Entry* entry = nullptr;
-  Effect effect = Effect::kLive;     ///< its own, or that of a section around it
+  Effect effect = Effect::kLive;     ///< its own, or that of an enclosing section
   std::string unit_of_restart = {};  ///< with kRestart: the dotted key that a refusal names
 };
 
-/// All settings of `section` and below, in their order.
+/// All settings of `section` and its subsections, in their order.
 std::vector<NamedSetting> all_settings(const Section& section);
 
 }  // namespace nearfield::schema

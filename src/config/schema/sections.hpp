@@ -3,7 +3,7 @@
 #include "nearfield/daemon_settings.hpp"
 #include "nearfield/settings.hpp"
 
-/// The sections of a configuration. Each function describes one, the settings of which are kept in its second argument.
+/// The sections of a configuration. Each function describes one, whose settings are stored in its second argument.
 namespace nearfield::schema {
 
 void describe(Section& section, ArraySettings& array);
@@ -11,14 +11,14 @@ void describe(Section& section, MediumSettings& medium);
 void describe(Section& section, FrontEndSettings& front_end);
 void describe(Section& section, FrontEndOverrides& front_end);
 void describe(Section& section, HolographySettings& holography);
-/// What an imager can do.
+/// Capabilities of an imager.
 struct ImagerParts {
-  bool searches = true;   ///< what takes too long for every frame
+  bool searches = true;   ///< has a search that is too slow for every frame
   bool filters = true;    ///< extrapolates and filters
   bool surfaces = true;   ///< makes images on other surfaces than planes
   bool operators = true;  ///< has a prior of sources at places
 };
-/// Of images, whatever makes them: all of the above but the imager and the standoff.
+/// Settings of images for any imager: all of the above except the imager and the standoff.
 void describe_images(Section& section, HolographySettings& holography, const ImagerParts& parts);
 /// A section for each, under its name.
 void describe(Section& section, std::vector<ProcessorSettings>& processors);

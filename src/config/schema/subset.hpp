@@ -9,7 +9,7 @@ namespace nearfield::schema {
 
 /// all, "grid RxC", "spiral N", "random N" or a list of channels.
 Form<SubsetSettings> subset();
-/// Of all of these but a list; nothing where it is none.
+/// Parses any of these except a list; empty for other text.
 std::optional<SubsetSettings> subset_of(std::string_view text);
 
 }  // namespace nearfield::schema

@@ -18,7 +18,7 @@ inline std::int64_t nanoseconds(double milliseconds) {
 std::int64_t clock_ns(clockid_t clock);
 /// CLOCK_MONOTONIC, ns.
 std::int64_t monotonic_ns();
-/// What to add to CLOCK_MONOTONIC for CLOCK_TAI, ns.
+/// Offset of CLOCK_TAI from CLOCK_MONOTONIC, ns.
 std::int64_t tai_offset_ns();
 
 }  // namespace nearfield

@@ -22,7 +22,7 @@ class FileDescriptor {
   }
   [[nodiscard]] int get() const { return descriptor_; }
   [[nodiscard]] bool valid() const { return descriptor_ >= 0; }
-  /// The descriptor, which the caller closes from now on.
+  /// Releases ownership; the caller must close the descriptor.
   [[nodiscard]] int release() { return std::exchange(descriptor_, -1); }
 
  private:

@@ -4,11 +4,10 @@
 namespace nearfield {
 
 std::string host_name();
-/// The kernel's UUID, which changes with every start of the kernel; empty where it cannot be read (a service with
-/// ProcSubset=pid).
+/// The kernel's boot UUID, which changes at each boot; empty if it cannot be read (a service with ProcSubset=pid).
 std::string boot_id();
-/// What programs can still allocate without swapping, bytes (MemAvailable of /proc/meminfo); infinite where it cannot
-/// be read.
+/// Memory that programs can still allocate without swapping, bytes (MemAvailable of /proc/meminfo); infinite if it
+/// cannot be read.
 double available_memory_bytes();
 
 /// Processors that the calling thread may run on, at least 1.

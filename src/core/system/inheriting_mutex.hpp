@@ -9,10 +9,10 @@
 
 namespace nearfield {
 
-/// A mutex that a real-time thread may share with ordinary threads: who holds it runs with the priority of the thread
-/// that waits for it (PTHREAD_PRIO_INHERIT), so that no third thread makes that wait longer. What runs while it is held
-/// must be short. For std::lock_guard, std::unique_lock and InheritingCondition; std::condition_variable_any has a
-/// plain mutex inside, which its notify_one() locks.
+/// A mutex that a real-time thread may share with ordinary threads: the holder runs with the priority of the thread
+/// that waits for it (PTHREAD_PRIO_INHERIT), so that no third thread prolongs the wait. Critical sections must be
+/// short. For std::lock_guard, std::unique_lock and InheritingCondition; std::condition_variable_any has a plain mutex
+/// inside, which its notify_one() locks.
 class InheritingMutex {
  public:
   InheritingMutex() {
@@ -41,8 +41,8 @@ class InheritingMutex {
   pthread_mutex_t mutex_{};
 };
 
-/// A condition variable that threads wait for with an InheritingMutex. A real-time thread that notifies does so while
-/// it holds that mutex: then no thread without its priority is inside the condition variable.
+/// A condition variable for an InheritingMutex. A real-time thread must hold that mutex while it notifies: then no
+/// thread without its priority is inside the condition variable.
 class InheritingCondition {
  public:
   InheritingCondition() = default;

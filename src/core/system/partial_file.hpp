@@ -9,10 +9,10 @@
 
 namespace nearfield {
 
-/// A file that is written as PATH.partial and takes its own name in finish(): whole or not at all. The partial file is
-/// always a new one; what an earlier run left under its name is removed, and a link or another kind of file there is
-/// refused. Where PATH itself is a link, the file takes the link's place and the link's target stays as it is; a
-/// special file is refused. A second writer is refused while the first one is open. All calls throw IoError.
+/// A file that is written as PATH.partial and renamed in finish(): it appears whole or not at all. The partial file is
+/// always new; one left by an earlier run is removed, and a link or another kind of file there is refused. If PATH
+/// itself is a link, the file replaces the link and the link's target stays unchanged; a special file is refused. A
+/// second writer is refused while the first one is open. All calls throw IoError.
 class PartialFile {
  public:
   static constexpr mode_t kMode = 0666;  ///< less the umask
@@ -26,16 +26,17 @@ class PartialFile {
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] const std::filesystem::path& partial_path() const { return partial_path_; }
-  /// Leads to the open partial file whatever happens to its name, for libraries that open files by name.
+  /// Path to the open partial file through its descriptor, valid whatever happens to its name, for libraries that open
+  /// files by name.
   [[nodiscard]] std::string path_by_descriptor() const;
 
   void write(std::string_view bytes);
-  /// Gives it this owner, where this user may do so, and then this mode, before it has its own name.
+  /// Sets this owner, if this user may do so, and then this mode, before the file has its final name.
   void set_rights(uid_t user, gid_t group, mode_t mode);
   void keep() { keep_ = true; }
-  /// Gives it its name.
+  /// Renames it to its final name.
   void finish();
-  /// Waits until the file is on the disk and gives it its name then.
+  /// Waits until the file is on the disk, then renames it to its final name.
   void finish_on_disk();
 
  private:
@@ -47,7 +48,7 @@ class PartialFile {
   bool keep_ = false;
 };
 
-/// Throws IoError where `path` is a directory or a special file, or a link to one: a rename would replace it.
+/// Throws IoError if `path` is a directory or a special file, or a link to one: a rename would replace it.
 void require_replaceable(const std::filesystem::path& path);
 
 /// Does not wait for the disk. Throws IoError.

@@ -9,7 +9,7 @@
 
 namespace nearfield {
 
-/// The process at the other end of a UNIX socket, as the kernel recorded it when it connected.
+/// The process at the other end of a UNIX socket, as recorded by the kernel at the connection.
 struct PeerProcess {
   static constexpr uid_t kUnknown = static_cast<uid_t>(-1);  ///< no user has this number
   pid_t process = 0;
@@ -17,10 +17,10 @@ struct PeerProcess {
   std::vector<gid_t> groups;  ///< primary and supplementary
 };
 
-/// An unknown user without groups where the kernel has no record.
+/// An unknown user without groups if the kernel has no record.
 PeerProcess peer_of(int socket);
 
-/// Who may use a socket: root, this process's own user, and the users and groups of an Access.
+/// Access rule of a socket: permits root, this process's own user, and the users and groups of an Access.
 class PeerRule {
  public:
   /// Looks names up; throws ConfigError that lists all that are unknown below `key`, such as "daemon.control".

@@ -2,19 +2,19 @@
 
 namespace nearfield {
 
-/// Whether a line that was written there can be replaced by the next one: a terminal, and none that calls itself dumb.
+/// True if a line written to the descriptor can be replaced by the next one: a terminal whose TERM is not "dumb".
 bool can_redraw(int descriptor);
 
-/// False where NO_COLOR is set to anything but nothing (no-color.org), and where can_redraw() is.
+/// False if NO_COLOR is set and not empty (no-color.org), or can_redraw() is false.
 bool takes_colours(int descriptor);
 
-/// Characters and lines of a text.
+/// Size of a terminal in characters and lines.
 struct TextSize {
   int columns = 0;
   int lines = 0;
 };
 
-/// Of the terminal at a file descriptor; 80 x 24 where it is none, or does not say.
+/// Size of the terminal at a file descriptor; 80 x 24 if it is not a terminal or does not report its size.
 TextSize terminal_size(int descriptor);
 
 }  // namespace nearfield

@@ -9,14 +9,14 @@
 
 namespace nearfield {
 
-/// Why a user other than root and this process's own could replace `socket` by another socket: a folder or link on the
-/// path that belongs to another user, or that others may write (a sticky folder such as /tmp is safe: there only the
-/// owner removes and renames). Nothing where no other user can. A missing last folder is no fault, since UnixListener
-/// makes it.
+/// Describes how a user other than root and this process's own could replace `socket` by another socket: a folder or
+/// link on the path that belongs to another user, or that others may write (a sticky folder such as /tmp is safe: only
+/// the owner can remove and rename there). Empty if no other user can. A missing last folder is not a problem, since
+/// UnixListener creates it.
 std::optional<std::string> socket_folder_problem(const std::filesystem::path& socket);
 
-/// Makes the last folder of the path of `socket` where it is missing: 0755 where the socket serves other users, else
-/// 0700, whatever the umask is. Throws ConfigError when the folder is not safe, IoError when it can't be made.
+/// Creates the last folder of the path of `socket` if it is missing: 0755 if the socket serves other users, else 0700,
+/// whatever the umask is. Throws ConfigError when the folder is not safe, IoError when it cannot be created.
 void make_socket_folder(const std::filesystem::path& socket, bool serves_others);
 
 /// Identifies a file independently of its name.
@@ -31,19 +31,19 @@ struct FileIdentity {
 FileIdentity set_socket_mode(const std::filesystem::path& path, mode_t mode);
 
 /// A UNIX socket that listens, under a name in the file system. It replaces a socket that no process serves any more,
-/// has its mode whatever the umask is, and makes the last folder of its path where that is missing. The destructor
+/// has its mode whatever the umask is, and creates the last folder of its path if that is missing. The destructor
 /// removes the name if it still is this socket's.
 class UnixListener {
  public:
   struct Options {
     int type = 0;                ///< SOCK_STREAM or SOCK_SEQPACKET
-    mode_t mode = 0600;          ///< of the socket
-    bool serves_others = false;  ///< a folder that is made is 0755 then, else 0700
-    int most_waiting = 16;       ///< connections that are not accepted yet
+    mode_t mode = 0600;          ///< permissions of the socket
+    bool serves_others = false;  ///< a new folder is 0755 then, else 0700
+    int most_waiting = 16;       ///< most connections that are not accepted yet
   };
 
-  /// Does not block afterwards. Throws ConfigError when the path is too long or its folder not safe, IoError when
-  /// another process serves there, another file lies there, or the system refuses.
+  /// The socket is nonblocking. Throws ConfigError when the path is too long or its folder not safe, IoError when
+  /// another process serves there, another file exists there, or the system refuses.
   UnixListener(const std::filesystem::path& path, const Options& options);
   ~UnixListener();
   UnixListener(const UnixListener&) = delete;
@@ -54,7 +54,7 @@ class UnixListener {
  private:
   std::filesystem::path path_;
   FileDescriptor socket_;
-  FileIdentity identity_;  ///< of the name that bind() made
+  FileIdentity identity_;  ///< identifies the file that bind() created
 };
 
 }  // namespace nearfield

@@ -43,46 +43,46 @@ class UnixClient {
   FileDescriptor socket_;
 };
 
-/// What a UnixServer does with its clients. Only the server's thread calls it.
+/// Handles the clients of a UnixServer. Only the server's thread calls it.
 class UnixService {
  public:
   virtual ~UnixService() = default;
   /// Called once, when the thread begins.
   virtual void prepare_thread() {}
-  /// Called for a permitted peer for which there is a place.
+  /// Called for a permitted peer if the number of clients allows.
   virtual std::unique_ptr<UnixClient> admit(FileDescriptor socket) = 0;
   /// Called for a peer that is not permitted. Its socket is closed afterwards.
   virtual void refuse(int socket, const PeerProcess& peer) = 0;
-  /// Called for a permitted peer for which there is no place. Its socket is closed afterwards.
+  /// Called for a permitted peer if there are too many clients. Its socket is closed afterwards.
   virtual void turn_away(int /*socket*/) {}
   /// Called after one of the calls above, or a client's, threw and the server has disconnected all clients.
   virtual void recover(const std::exception& error) = 0;
 };
 
 /// Listens at a UNIX socket and serves permitted peers, on a thread of its own that receives no signals. Sockets never
-/// block: a client that sends nothing or does not read delays no other. While the process has no descriptor left, no
-/// client is accepted for 100 ms at a time.
+/// block: a client that sends nothing or does not read delays no other. While the process has run out of descriptors,
+/// no client is accepted for 100 ms at a time.
 class UnixServer {
  public:
   struct Options {
     std::filesystem::path socket;
     DaemonSettings::Access access;
-    std::string key;                ///< of `access` in messages, such as "daemon.control"
+    std::string key;                ///< name of `access` in messages, such as "daemon.control"
     int type = SOCK_STREAM;         ///< or SOCK_SEQPACKET
-    int most_waiting = 16;          ///< connections that are not accepted yet
-    std::size_t most_clients = 16;  ///< served at a time
-    bool replaces_idle = false;     ///< a further client takes the place of the one that is idle longest
+    int most_waiting = 16;          ///< most connections that are not accepted yet
+    std::size_t most_clients = 16;  ///< most clients at a time
+    bool replaces_idle = false;     ///< a further client replaces the longest idle one
   };
 
   /// Listens when it returns. Throws what UnixListener throws, and ConfigError on unknown users or groups. `service`
-  /// must be whole already and outlive the server: its owner has the server as its last member.
+  /// must be fully constructed and outlive the server: its owner has the server as its last member.
   UnixServer(Options options, UnixService& service);
   /// Stops the thread, closes all connections and removes the socket.
   ~UnixServer();
   UnixServer(const UnixServer&) = delete;
   UnixServer& operator=(const UnixServer&) = delete;
 
-  /// Any thread.
+  /// Number of clients. Any thread.
   [[nodiscard]] std::size_t clients() const { return client_count_; }
   /// Rounds of the thread, one in a second at least unless a client's request takes longer. Any thread.
   [[nodiscard]] std::uint64_t rounds() const noexcept { return rounds_.load(std::memory_order_relaxed); }
@@ -104,9 +104,9 @@ class UnixServer {
   PeerRule rule_;
   UnixListener listener_;
   FileDescriptor stop_;        ///< eventfd
-  std::vector<Place> places_;  ///< of the thread alone, as is what follows
+  std::vector<Place> places_;  ///< used by the thread only, like the next two
   std::uint64_t uses_ = 0;
-  std::int64_t accept_again_ns_ = 0;  ///< by monotonic_ns(): no descriptors were left
+  std::int64_t accept_again_ns_ = 0;  ///< by monotonic_ns(): set when the process is out of descriptors
   std::atomic<std::size_t> client_count_ = 0;
   std::atomic<std::uint64_t> rounds_ = 0;
   std::thread thread_;

@@ -12,18 +12,18 @@
 
 namespace nearfield {
 
-/// Plays the scene's point sources whose sound is made in time, those that move and those of noise and recordings, to
-/// every microphone: p(t) = sum over images of factor s(t_e)/(c (t - t_e)), with t_e the retarded time.
+/// Plays the scene's point sources that are generated in the time domain, moving ones and those of noise and
+/// recordings, to every microphone: p(t) = sum over images of factor s(t_e)/(c (t - t_e)), with t_e the retarded time.
 class PointPlayer {
  public:
   /// Loads the scene's recordings and makes its noise. Throws ConfigError when it has recordings and there is no
-  /// loader, and what the loader throws.
+  /// loader; rethrows the loader's exceptions.
   PointPlayer(const Scene& scene, const TrackLoader& load_track);
 
   [[nodiscard]] bool empty() const { return emitters_.empty(); }
 
-  /// values [sample][channel], Pa times the microphone's gain, for samples `first` and following at `rate_hz`, of which
-  /// number 0 is at time 0.
+  /// values [sample][channel], Pa times the microphone's gain, for samples from `first` on at `rate_hz`; sample 0 is at
+  /// time 0.
   void play(std::int64_t first, double rate_hz, std::span<float> values) const;
 
  private:
@@ -34,7 +34,7 @@ class PointPlayer {
   };
   struct Emitter {
     Path path;
-    double factor;  ///< of the signal, Pa m
+    double factor;  ///< factor of the signal, Pa m
     std::variant<Tone, SignalTable> signal;
   };
 

@@ -62,8 +62,6 @@ class ExportSource {
   [[nodiscard]] bool is_on_surface() const { return is_on_surface_; }
   /// Over the other axes, the last one fastest; one entry where there are none.
   [[nodiscard]] const std::vector<ExportEntry>& entries() const { return entries_; }
-  /// "frequency 1000 Hz" of an entry; empty where there is no other axis.
-  [[nodiscard]] std::string words_of(const ExportEntry& entry) const;
 
   [[nodiscard]] std::uint64_t first_frame() const { return first_frame_; }
   [[nodiscard]] std::uint64_t end_frame() const { return end_frame_; }

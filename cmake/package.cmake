@@ -77,7 +77,7 @@ set(CPACK_DEBIAN_PYTHON3-NEARFIELD_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_PYTHON3-NEARFIELD_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_PYTHON3-NEARFIELD_PACKAGE_CONTROL_EXTRA ${control}/python3-nearfield/postinst ${control}/python3-nearfield/prerm)
 set(CPACK_DEBIAN_PYTHON3-NEARFIELD_PACKAGE_RECOMMENDS "python3-matplotlib, python3-pil, python3-zmq, python3-redis, python3-yaml, python3-paho-mqtt")
-set(CPACK_DEBIAN_PYTHON3-NEARFIELD_PACKAGE_SUGGESTS "nearfield, python3-distributed, python3-zarr")
+set(CPACK_DEBIAN_PYTHON3-NEARFIELD_PACKAGE_SUGGESTS "nearfield, python3-distributed, python3-scipy, python3-zarr")
 
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/packaging/version.cmake)
 set(CPACK_VERBATIM_VARIABLES ON)

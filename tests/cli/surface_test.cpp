@@ -223,23 +223,6 @@ TEST_F(SurfaceFiles, WarnsNearTheMicrophones) {
 
 TEST_F(SurfaceFiles, ExportsHaveItsPlaces) {
   ASSERT_EQ(replay(heights_).exit_code, 0);
-  const auto vtk = test::run_nearfield("export " + images_ + " -o " + (folder_ / "out.vti"));
-  ASSERT_EQ(vtk.exit_code, 0) << vtk.output;
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "out.vti"));
-  EXPECT_THAT(vtk.output, HasSubstr("out.vts: 1 frame of images"));
-  // The name that is asked for is free, the one that would be written is the input's.
-  std::filesystem::copy_file(images_, folder_ / "input.vts");
-  const auto own = test::run_nearfield("export " + (folder_ / "input.vts") + " -o " + (folder_ / "input.vti"));
-  EXPECT_EQ(own.exit_code, 64) << own.output;
-  EXPECT_THAT(own.output, HasSubstr("input.vts too; expected a file of its own"));
-  EXPECT_EQ(std::filesystem::file_size(folder_ / "input.vts"), std::filesystem::file_size(images_));
-  const std::string text = text_of_file(folder_ / "out.vts");
-  EXPECT_THAT(text, HasSubstr("<StructuredGrid WholeExtent=\"0 9 0 7 0 0\">"));
-  EXPECT_THAT(text, HasSubstr("Name=\"normal\" NumberOfComponents=\"3\""));
-  EXPECT_THAT(text, HasSubstr("Name=\"places\" NumberOfComponents=\"3\""));
-  const std::size_t hidden = text.find("vtkGhostType");
-  ASSERT_NE(hidden, std::string::npos);
-  EXPECT_EQ(text.substr(text.find('\n', hidden) + 1, 2 * kHole + 4), "0 0 0 0 0 0 0 0 0 0 0 0 2 0 ");
   ASSERT_EQ(test::run_nearfield("export " + images_ + " -o " + (folder_ / "out.csv")).exit_code, 0);
   EXPECT_THAT(text_of_file(folder_ / "out.csv"), HasSubstr(fmt::format(",{},{},0.01,", kArray.x_m(9), kArray.y_m(0))));
   ASSERT_EQ(test::run_nearfield("export " + images_ + " -o " + (folder_ / "out.h5")).exit_code, 0);

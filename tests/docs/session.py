@@ -148,7 +148,9 @@ def run(root, binaries, folder, page, limit_s):
     """Returns what went wrong, as text; empty if nothing did."""
     make_folder(root, binaries, folder)
     (folder / "page.sh").write_text(script_of(root, page, folder))
-    environment = dict(os.environ, PATH=f"{binaries}:{os.environ['PATH']}", XDG_RUNTIME_DIR=str(folder / "run"))
+    # `nearfield export` runs the Python package, of this tree.
+    environment = dict(os.environ, PATH=f"{binaries}:{os.environ['PATH']}", XDG_RUNTIME_DIR=str(folder / "run"),
+                       NEARFIELD_PYTHON="/usr/bin/python3", PYTHONPATH=str(root / "python/src"), PYTHONDONTWRITEBYTECODE="1")
     (folder / "run").mkdir(mode=0o700)
     with open(folder / "page.log", "w", encoding="utf-8") as log:
         shell = subprocess.Popen(["bash", "page.sh"], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log,

@@ -7,6 +7,7 @@
 
 #include "cli/command.hpp"
 #include "cli/paths.hpp"
+#include "cli/python.hpp"
 #include "files/results_file.hpp"
 #include "pipeline/replay.hpp"
 #include "publish/exports/exports.hpp"
@@ -22,9 +23,31 @@ struct ExportArguments {
   ExportChoice choice;
 };
 
-void run(ExportArguments arguments) {
+/// What was typed, in words that mean the same to nearfield.exports; flags, such as --quiet, are this program's own.
+std::vector<std::string> words_of(const CLI::App& command) {
+  std::vector<std::string> words;
+  std::string input;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() == 0 || option->get_items_expected_max() == 0) {
+      continue;
+    }
+    if (option->get_lnames().empty()) {
+      input = option->as<std::string>();
+    } else {
+      words.push_back(fmt::format("--{}={}", option->get_lnames().front(), option->as<std::string>()));
+    }
+  }
+  words.insert(words.end(), {"--", input});
+  return words;
+}
+
+void run(ExportArguments arguments, const CLI::App& command) {
   require_own_output(arguments.output, {arguments.input});
   const ExportFormat& format = export_format(arguments.format, arguments.output);
+  if (format.write == nullptr) {
+    become_python({.command = "export", .module = "nearfield.exports", .install = "pip install nearfield[export]"},
+                  words_of(command));
+  }
   if (!arguments.frames.empty()) {
     const FrameRange range = parse_frame_range(arguments.frames);
     arguments.choice.first_frame = range.first;
@@ -32,14 +55,10 @@ void run(ExportArguments arguments) {
   }
   const ResultsReader reader(arguments.input);
   const ExportSource source(reader, arguments.choice, arguments.input);
-  for (const std::filesystem::path& file : format.files(arguments.output, source)) {
-    require_own_output(file.string(), {arguments.input});
-  }
-  const ExportedFiles files = format.write(arguments.output, source);
+  format.write(arguments.output, source);
   const std::uint64_t frames = source.end_frame() - source.first_frame();
-  fmt::print("{}{}: {} frame{} of {}, {} values each\n", files.front().string(),
-             files.size() > 1 ? fmt::format(" to {}", files.back().string()) : "", frames, frames == 1 ? "" : "s",
-             source.name(), source.entries().size() * source.places().size());
+  fmt::print("{}: {} frame{} of {}, {} values each\n", arguments.output, frames, frames == 1 ? "" : "s", source.name(),
+             source.entries().size() * source.places().size());
 }
 
 /// "csv (.csv): a line per value; vtk (.vti): ...".
@@ -58,11 +77,13 @@ void add_export(CLI::App& app) {
   ExportChoice& choice = arguments->choice;
   CLI::App* command = app.add_subcommand(
       "export", "Write results for other programs: " + [] {
-        std::vector<std::string> names;
+        std::vector<std::string> own;
+        std::vector<std::string> of_python;
         for (const ExportFormat& format : export_formats()) {
-          names.emplace_back(format.name);
+          (format.write != nullptr ? own : of_python).emplace_back(format.name);
         }
-        return fmt::format("{}", fmt::join(names, ", "));
+        return fmt::format("{}, and by the Python package nearfield {}", fmt::join(own, ", "),
+                           fmt::join(of_python, ", "));
       }());
   command->add_option("input", arguments->input, "images, HDF5")->required();
   command->add_option("-o,--output", arguments->output, "file to write; its ending says the format")->required();
@@ -75,7 +96,7 @@ void add_export(CLI::App& app) {
   command->add_option("--plane", choice.plane_m, "the one of this z, or of this distance of a map over distances, m");
   command->add_option("--x", choice.x_m, "the pixels of the column nearest to it, m");
   command->add_option("--y", choice.y_m, "the pixels of the row nearest to it, m");
-  command->callback([arguments] { run(*arguments); });
+  command->callback([arguments, command] { run(*arguments, *command); });
 }
 
 }  // namespace nearfield::cli

@@ -60,7 +60,7 @@ std::string csv_lines(const ExportSource& source, const LevelRule& rule, std::ui
 
 }  // namespace
 
-ExportedFiles export_csv(const std::filesystem::path& path, const ExportSource& source) {
+void export_csv(const std::filesystem::path& path, const ExportSource& source) {
   const LevelRule rule = level_rule(source.product());
   PartialFile file(path);
   file.write(csv_head(source, rule));
@@ -71,7 +71,6 @@ ExportedFiles export_csv(const std::filesystem::path& path, const ExportSource& 
     }
   }
   file.finish();
-  return {path};
 }
 
 }  // namespace nearfield

@@ -242,20 +242,6 @@ void ExportSource::lay_on_surface() {
 
 std::string ExportSource::name() const { return fmt::format("{} of {}", product().name, header().processor); }
 
-std::string ExportSource::words_of(const ExportEntry& entry) const {
-  std::vector<std::string> words;
-  for (std::size_t i = 0; i < outer_axes_.size(); ++i) {
-    const Axis& axis = outer_axes_[i];
-    std::vector<double> values;
-    for (std::size_t component = 0; component < axis.components; ++component) {
-      values.push_back(axis.values[entry.indices[i] * axis.components + component]);
-    }
-    words.push_back(fmt::format("{} {}{}", axis.name, fmt::join(values, " to "),
-                                axis.unit == "1" ? "" : fmt::format(" {}", axis.unit)));
-  }
-  return fmt::format("{}", fmt::join(words, ", "));
-}
-
 std::vector<std::complex<double>> ExportSource::values(std::uint64_t frame) const {
   return complex_values_of(product().type, reader_->read_array(processor_, product_, frame, 1));
 }

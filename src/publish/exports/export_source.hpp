@@ -10,31 +10,31 @@
 
 #include "files/results_file.hpp"
 
-/// One product of an images file as values at places, for any order of its axes.
+/// One product of an images file as values at places, whatever the order of its axes.
 namespace nearfield {
 
-/// Selection from an images file for an export.
+/// What of an images file is exported.
 struct ExportChoice {
-  std::string processor;  ///< empty: the first with such a product
+  std::string processor;  ///< empty: the first that has such a product
   std::string product;    ///< empty: the first array with places
   std::uint64_t first_frame = 0;
-  std::uint64_t end_frame = std::numeric_limits<std::uint64_t>::max();  ///< one past the last
+  std::uint64_t end_frame = std::numeric_limits<std::uint64_t>::max();  ///< one behind the last
   std::optional<double> frequency_hz;                                   ///< the entry within 0.5 Hz
   std::optional<double> plane_m;  ///< z, or the distance of a product over distances; the entry within half a step
-  std::optional<double> x_m;      ///< coordinate; the entry within half a step
-  std::optional<double> y_m;      ///< coordinate; the entry within half a step
+  std::optional<double> x_m;      ///< likewise
+  std::optional<double> y_m;      ///< likewise
 };
 
 /// A pixel or a point, in the axes of images.
 struct ExportPlace {
   double x_m = 0.0;
   double y_m = 0.0;
-  std::optional<double> z_m;                       ///< nullopt if the product does not state it
-  std::size_t offset = 0;                          ///< offset of its value, added to ExportEntry::offset
-  std::array<double, 3> normal = {0.0, 0.0, 0.0};  ///< surface normal; 0 if a pixel is not on the surface
+  std::optional<double> z_m;                       ///< nothing where the product does not say it
+  std::size_t offset = 0;                          ///< of its value, beside ExportEntry::offset
+  std::array<double, 3> normal = {0.0, 0.0, 0.0};  ///< of a surface; 0 where a pixel does not lie on it
 };
 
-/// One entry of each axis that is not one of the places: a frequency, a band, or empty if there is no such axis.
+/// One entry of each axis that is not of the places: a frequency, a band, or nothing where there is no such axis.
 struct ExportEntry {
   std::vector<std::size_t> indices;  ///< [outer axis]
   std::size_t offset = 0;
@@ -42,8 +42,8 @@ struct ExportEntry {
 
 class ExportSource {
  public:
-  /// Throws UsageError if the file lacks the choice, with the existing ones; DataError, which names the file, if it has
-  /// no array with places at all. The reader must outlive this object.
+  /// Throws UsageError where the file has not what was chosen, with what it has; DataError, which names the file, where
+  /// it has no array with places at all. The reader must outlive it.
   ExportSource(const ResultsReader& reader, const ExportChoice& choice, const std::string& file);
 
   [[nodiscard]] const ResultHeader& header() const { return reader_->header(processor_); }
@@ -54,23 +54,21 @@ class ExportSource {
 
   /// The axes of the places, z or distance, y and x, or z and point, slowest first, with the chosen entries.
   [[nodiscard]] const std::vector<Axis>& space_axes() const { return space_axes_; }
-  /// All other axes, slowest first, with the chosen entries.
+  /// All others, slowest first, with the chosen entries.
   [[nodiscard]] const std::vector<Axis>& outer_axes() const { return outer_axes_; }
-  /// Places over their axes, the last one fastest.
+  /// Over the axes of the places, the last one fastest.
   [[nodiscard]] const std::vector<ExportPlace>& places() const { return places_; }
-  /// True if the places are on a surface that is no plane; places then have normals.
+  /// Whether the places lie on a surface that is no plane, whose normals places have then.
   [[nodiscard]] bool is_on_surface() const { return is_on_surface_; }
-  /// Entries over the other axes, the last one fastest; one entry if there are none.
+  /// Over the other axes, the last one fastest; one entry where there are none.
   [[nodiscard]] const std::vector<ExportEntry>& entries() const { return entries_; }
-  /// "frequency 1000 Hz" for an entry; empty if there is no other axis.
-  [[nodiscard]] std::string words_of(const ExportEntry& entry) const;
 
   [[nodiscard]] std::uint64_t first_frame() const { return first_frame_; }
   [[nodiscard]] std::uint64_t end_frame() const { return end_frame_; }
-  /// Stamps of all frames of the file.
+  /// Of all frames of the file.
   [[nodiscard]] const ResultStamps& stamps() const { return stamps_; }
-  /// All values of a frame, the product's whole array: the offset of a value is the sum of those of its entry and its
-  /// place. The imaginary part of real values is 0.
+  /// All values of a frame, the product's whole array: that of an entry and a place is at the sum of their offsets. The
+  /// imaginary part of real values is 0.
   [[nodiscard]] std::vector<std::complex<double>> values(std::uint64_t frame) const;
 
  private:
@@ -82,7 +80,7 @@ class ExportSource {
 
   struct Chosen {
     Axis axis;                         ///< with the chosen entries
-    std::vector<std::size_t> offsets;  ///< [chosen entry], offset in the array
+    std::vector<std::size_t> offsets;  ///< [chosen entry], of the array
   };
 
   const ResultsReader* reader_;

@@ -11,20 +11,15 @@
 namespace nearfield {
 namespace {
 
-/// Files of formats that write exactly the given path.
-ExportedFiles one_file(const std::filesystem::path& path, const ExportSource& /*source*/) { return {path}; }
-
 constexpr std::array kExportFormats = {
     ExportFormat{"csv", ".csv", "a line a value: place, frequency, real, imaginary, magnitude, phase, level", ".csv",
-                 export_csv, one_file},
-    ExportFormat{"vtk", ".vti", "VTK's image data, a file a frame, arrays for each frequency", ".vts", export_vtk,
-                 vtk_files},
-    ExportFormat{"mat", ".mat", "a MATLAB file of level 5: complex values and their axes", ".mat", export_mat,
-                 one_file},
+                 export_csv},
+    ExportFormat{"vtk", ".vti", "VTK's image data, a file a frame, arrays for each frequency", ".vts", nullptr},
+    ExportFormat{"mat", ".mat", "a MATLAB file of level 5: complex values and their axes", ".mat", nullptr},
     ExportFormat{"h5", ".h5", "HDF5 that MATLAB and Octave read: real datasets re and im, and their axes", ".h5",
-                 export_h5, one_file},
+                 export_h5},
     ExportFormat{"uff", ".uff", "a universal file: nodes, and a binary dataset 58 for each node and frame", ".uff",
-                 export_uff, one_file},
+                 nullptr},
 };
 
 std::string export_formats_in_words() {

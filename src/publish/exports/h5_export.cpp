@@ -8,8 +8,8 @@
 #include "publish/exports/exports.hpp"
 #include "publish/exports/matlab_order.hpp"
 
-/// HDF5 of real datasets only: complex values are two of them, since Octave 7 loads compounds as zeros. MATLAB and
-/// Octave read HDF5's axes in reverse order; the dimensions are such that they get those of the MATLAB file.
+/// HDF5 of real datasets alone: complex values are two of them, since Octave 7 loads compounds as zeros. The dimensions
+/// lie so that MATLAB and Octave, which read HDF5's axes in reverse order, have those of the MATLAB file.
 namespace nearfield {
 namespace {
 
@@ -27,29 +27,54 @@ void write_h5_part(h5::OutputFile& file, const ExportSource& source, const Matla
   }
 }
 
-/// Writes the axis as a dimension scale and returns its path; "" if its entries have several components.
+/// Writes the axis and returns where it lies, as a dimension scale; "" where its entries have several components.
 std::string write_h5_axis(h5::OutputFile& file, const Axis& axis) {
   std::string place = "/" + matlab_axis_name(axis);
-  if (axis.components > 1) {
-    file.write(place, {axis.size(), axis.components}, axis.values);
-    return "";
+  const bool is_scale = axis.components == 1;
+  file.write(place, is_scale ? h5::Shape{axis.size()} : h5::Shape{axis.size(), axis.components}, axis.values);
+  if (is_scale) {
+    file.make_scale(place);
   }
-  file.write(place, {axis.size()}, axis.values);
-  file.make_scale(place);
-  return place;
+  file.write_attribute(place, "axis", axis.name);
+  file.write_attribute(place, "units", axis.unit);
+  return is_scale ? place : "";
 }
 
-/// Paths of the scales of the values' axes, slowest first.
-std::vector<std::string> write_h5_axes(h5::OutputFile& file, const ExportSource& source) {
+/// What is known of each frame.
+void write_h5_frames(h5::OutputFile& file, const ExportSource& source) {
+  constexpr double kPerSecond = 1e-9;
+  const ResultStamps& stamps = source.stamps();
   std::vector<double> frames;
   std::vector<std::int64_t> times_ns;
+  std::vector<double> times_s;
+  std::vector<std::uint64_t> first_samples;
   for (std::uint64_t frame = source.first_frame(); frame < source.end_frame(); ++frame) {
     frames.push_back(static_cast<double>(frame));
-    times_ns.push_back(source.stamps().timestamps_ns[frame]);
+    times_ns.push_back(stamps.timestamps_ns[frame]);
+    times_s.push_back(static_cast<double>(times_ns.back() - stamps.timestamps_ns.front()) * kPerSecond);
+    first_samples.push_back(stamps.first_samples[frame]);
   }
   file.write("/frame", {frames.size()}, frames);
   file.make_scale("/frame");
   file.write("/timestamp_ns", {times_ns.size()}, times_ns);
+  file.write("/since_first_s", {times_s.size()}, times_s);
+  file.write("/first_sample", {first_samples.size()}, first_samples);
+}
+
+/// The z of each entry of an axis of distances, which is the slowest axis of the places.
+void write_h5_depths(h5::OutputFile& file, const ExportSource& source) {
+  const Axis& slowest = source.space_axes().front();
+  if (slowest.name == "distance") {
+    std::vector<double> z_m;
+    for (std::size_t i = 0; i < slowest.size(); ++i) {
+      z_m.push_back(source.places()[i * source.places().size() / slowest.size()].z_m.value_or(0.0));
+    }
+    file.write("/z_m", {z_m.size()}, z_m);
+  }
+}
+
+/// The scales of the values' axes, slowest first.
+std::vector<std::string> write_h5_axes(h5::OutputFile& file, const ExportSource& source) {
   std::vector<std::string> scales = {"/frame"};
   for (const Axis& axis : source.outer_axes()) {
     scales.push_back(write_h5_axis(file, axis));
@@ -57,7 +82,7 @@ std::vector<std::string> write_h5_axes(h5::OutputFile& file, const ExportSource&
   for (const Axis& axis : matlab_surface(source)) {
     write_h5_axis(file, axis);
   }
-  // Planes come first like in the source; rows and columns are swapped.
+  // Of the places the planes come first as in the source; rows and columns change places.
   std::vector<std::string> places;
   for (const Axis& axis : source.space_axes()) {
     places.push_back(write_h5_axis(file, axis));
@@ -71,7 +96,7 @@ std::vector<std::string> write_h5_axes(h5::OutputFile& file, const ExportSource&
 
 }  // namespace
 
-ExportedFiles export_h5(const std::filesystem::path& path, const ExportSource& source) {
+void export_h5(const std::filesystem::path& path, const ExportSource& source) {
   const MatlabShape shape = matlab_shape(source);
   const Product& product = source.product();
   const bool is_single = product.type == ElementType::kComplex64 || product.type == ElementType::kFloat32;
@@ -80,6 +105,8 @@ ExportedFiles export_h5(const std::filesystem::path& path, const ExportSource& s
     is_single ? write_h5_part<float>(file, source, shape, part == 1)
               : write_h5_part<double>(file, source, shape, part == 1);
   }
+  write_h5_frames(file, source);
+  write_h5_depths(file, source);
   const std::vector<std::string> scales = write_h5_axes(file, source);
   for (const char* part : {"/re", "/im"}) {
     if (file.has(part)) {
@@ -95,7 +122,6 @@ ExportedFiles export_h5(const std::filesystem::path& path, const ExportSource& s
   file.write_attribute("/", "processor", source.header().processor);
   file.write_attribute("/", "kind", source.header().kind);
   file.finish();
-  return {path};
 }
 
 }  // namespace nearfield

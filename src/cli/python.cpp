@@ -1,0 +1,54 @@
+#include "cli/python.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "core/system/program_file.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield::cli {
+namespace {
+
+/// Starts a module's command line; nothing is imported from the working directory.
+constexpr const char* kStartModule = R"(import importlib, sys
+sys.path[:] = [folder for folder in sys.path if folder]
+command, module, install = sys.argv[1:4]
+try:
+    main = importlib.import_module(module).main
+except ModuleNotFoundError as error:
+    sys.exit(sys.stderr.write(f"nearfield: error: {command}: expected the Python module {error.name}, which {sys.executable} "
+                              f"does not find; {install}\n") and 66)
+sys.exit(main(sys.argv[4:]))
+)";
+
+}  // namespace
+
+void become_python(const PythonCommand& command, std::vector<std::string> arguments) {
+  const char* const named = std::getenv("NEARFIELD_PYTHON");
+  std::string python = named != nullptr && *named != '\0' ? named : "python3";
+  std::array<std::string, 6> head = {python, "-c", kStartModule, command.command, command.module, command.install};
+  std::vector<char*> argv;
+  for (std::string& word : head) {
+    argv.push_back(word.data());
+  }
+  for (std::string& argument : arguments) {
+    argv.push_back(argument.data());
+  }
+  argv.push_back(nullptr);
+  setenv("NEARFIELD_PROGRAM", program_to_run("nearfield").c_str(), 1);
+  execvp(python.c_str(), argv.data());
+  if (errno == ENOENT) {
+    throw NoInputError(fmt::format("{}: expected the program {} (NEARFIELD_PYTHON, or python3 of PATH), found none; {}",
+                                   command.command, python, command.install));
+  }
+  throw IoError(fmt::format("{}: can't start {}: {}", command.command, python, std::generic_category().message(errno)));
+}
+
+}  // namespace nearfield::cli

@@ -88,7 +88,7 @@ bool Lane::append(const nfr::RecordHeader& header, std::span<const std::span<con
   }
   constexpr std::array<std::byte, 8> kZeros{};
   copy_in(at, std::span(kZeros).first(head + bytes - at));
-  head_.store(head + bytes, std::memory_order_release);
+  head_.store(head + bytes);  // in one order with what says that the writer sleeps
   return true;
 }
 

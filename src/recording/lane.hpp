@@ -40,7 +40,7 @@ class Lane {
   // For the writer. The records lie between tail() and head() once set_mode(kDraining) has returned.
   [[nodiscard]] Mode mode() const { return mode_.load(); }
   void set_mode(Mode mode);
-  [[nodiscard]] std::uint64_t head() const { return head_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::uint64_t head() const { return head_.load(); }
   [[nodiscard]] std::uint64_t tail() const { return tail_.load(std::memory_order_acquire); }
   [[nodiscard]] nfr::RecordHeader header_at(std::uint64_t position) const;
   void set_header(std::uint64_t position, const nfr::RecordHeader& header);

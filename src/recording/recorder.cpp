@@ -108,6 +108,14 @@ void Recorder::push(const BitsPiece& piece) {
   if (options_.bits && piece.bit_times > 0) {
     bits_.push(piece);
     post_mask();
+    data_came();
+  }
+}
+
+/// No system call unless the writer sleeps until data come.
+void Recorder::data_came() {
+  if (waits_for_data_.load()) {
+    wake_up_.call();
   }
 }
 
@@ -194,12 +202,10 @@ void Recorder::write(const Frame& frame) {
   } else if (!options_.is_by_level() && options_.is_by_rise()) {
     watch_rise(frame.exceeds_recorded_limit, frame);
   }
-  if (!options_.images || !images_.is_on()) {
-    return;
-  }
-  if (layout == nullptr || !push_frame(*layout, frame)) {
+  if (options_.images && images_.is_on() && (layout == nullptr || !push_frame(*layout, frame))) {
     dropped_images_.fetch_add(1, std::memory_order_relaxed);
   }
+  data_came();
 }
 
 bool Recorder::push_frame(const Layout& layout, const Frame& frame) {
@@ -251,6 +257,7 @@ void Recorder::watch_rise(bool is_loud, const Frame& frame) {
   below_since_ns_ = now_ns;
   if (std::exchange(is_quiet_, false) && now_ns >= no_rise_before_ns_.load()) {
     has_risen_.store(true);
+    wake_up_.call();
   }
 }
 
@@ -260,7 +267,7 @@ void Recorder::post(Request request) {
     requests_.push_back(request);
     ++posted_count_;
   }
-  posted_.notify_one();
+  wake_up_.call();
 }
 
 void Recorder::wait_for_requests() {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/system/inheriting_mutex.hpp"
+#include "core/system/wake_up.hpp"
 #include "files/nfr/nfr_format.hpp"
 #include "nearfield/daemon_settings.hpp"
 #include "nearfield/output.hpp"
@@ -163,20 +164,21 @@ class Recorder : public BitsTap, public Output {
   [[nodiscard]] bool is_loud(const Layout& layout, const Frame& frame) const;
   void watch_rise(bool is_loud, const Frame& frame);
   void post_mask();
+  void data_came();
 
   // For the writer:
   void run();
   [[nodiscard]] std::optional<Request> next_request();
+  void wait_for_work();
+  [[nodiscard]] bool has_work();
   void execute(Request request);
   void begin(BeganBy cause);
   [[nodiscard]] std::string text_of(BeganBy cause) const;
   void refuse(EndCause cause, const std::string& reason);
   [[nodiscard]] RecordingRoom make_room_for(std::uint64_t bytes) const;
-  [[nodiscard]] RecordingRoom wait_for_room() const;
   [[nodiscard]] std::optional<std::pair<EndCause, std::string>> lack_in(const RecordingRoom& room) const;
   void look_for_room();
   [[nodiscard]] bool is_over_quota(std::uint64_t bytes);
-  [[nodiscard]] bool is_lack_confirmed();
   void report_change() const;
   bool open_file();
   bool follow_epoch();
@@ -209,6 +211,8 @@ class Recorder : public BitsTap, public Output {
   std::atomic<std::int64_t> last_frame_ns_{0};
   std::atomic<std::uint64_t> armings_{0};           ///< requests to arm so far, counted by the writer
   std::atomic<std::int64_t> no_rise_before_ns_{0};  ///< end of the pause after a recording
+  WakeUp wake_up_;  ///< wakes the writer: requests, rises and, while it waits for them, data
+  std::atomic<bool> waits_for_data_{false};
   // For the thread that pushes bits and writes frames:
   std::optional<MaskChange> pending_mask_;           ///< held until bits of its stream arrive
   std::vector<Layout> layouts_;                      ///< [processor]
@@ -219,7 +223,6 @@ class Recorder : public BitsTap, public Output {
   bool is_quiet_ = false;            ///< below the level for long enough: the next frame above it is a rise
 
   mutable InheritingMutex mutex_;  ///< guards the following members up to the writer's own
-  InheritingCondition posted_;
   InheritingCondition executed_;
   std::deque<Request> requests_;
   std::uint64_t posted_count_ = 0;
@@ -234,6 +237,7 @@ class Recorder : public BitsTap, public Output {
   RecorderState state_ = RecorderState::kIdle;
   bool is_rearmed_ = false;  ///< goes back to armed when the recording ends
   bool is_by_level_ = false;
+  bool has_drained_ = false;  ///< since it slept last
   bool quits_ = false;
   std::optional<std::pair<EndCause, std::string>> ends_;  ///< cause and reason of the end that a record demands
   std::unique_ptr<RecordingOutput> file_;
@@ -242,9 +246,6 @@ class Recorder : public BitsTap, public Output {
   std::uint64_t bytes_before_ = 0;                      ///< total bytes of the recording's closed files
   std::deque<std::unique_ptr<RecordingOutput>> parts_;  ///< closed files, kept open so that nobody removes them
   std::optional<std::uint64_t> most_by_quota_;          ///< bytes that the quota leaves for the recording
-  std::optional<std::int64_t> lacks_since_ns_;          ///< start of the lack of room, while others remove recordings
-  bool others_remove_ = false;                          ///< at the last check of room
-  std::int64_t last_room_ns_ = 0;                       ///< time of that check
   std::optional<std::uint64_t> bits_end_;               ///< end of the last record of bits in the file
   std::optional<std::uint64_t> first_bit_time_;
   std::uint64_t file_end_bit_time_ = 0;  ///< end of the bits and frames in the file

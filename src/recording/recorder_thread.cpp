@@ -1,11 +1,12 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <random>
+#include <utility>
 
 #include "core/system/clocks.hpp"
 #include "files/nfr/nfr_results.hpp"
@@ -17,9 +18,8 @@
 namespace nearfield {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr auto kPoll = 2ms;
+/// Pieces that come one by one are written together, this often.
+constexpr std::int64_t kPaceNs = 2'000'000;
 /// Largest single write().
 constexpr std::uint64_t kBatchBytes = std::uint64_t{4} << 20U;
 constexpr std::uint64_t kWritebackBytes = std::uint64_t{8} << 20U;
@@ -28,9 +28,6 @@ constexpr std::uint64_t kEndBytes = 512;
 /// Least bytes left of the quota: with fewer, the next recording would end with its first bits.
 constexpr std::uint64_t kLeastBytes = std::uint64_t{1} << 20U;
 constexpr std::int64_t kLookNs = 1'000'000'000;
-/// Longest time that a recording that begins waits for others to free space, and the interval of its checks.
-constexpr std::int64_t kTimeoutNs = 200'000'000;
-constexpr std::int64_t kRetryNs = 20'000'000;
 /// Most closed files of the current recording that are kept from being removed.
 constexpr std::size_t kMostParts = 128;
 
@@ -69,21 +66,50 @@ void Recorder::run() {
   }
 }
 
-/// Waits for a request; indefinitely when there is nothing else to do.
+/// Nothing if other work is due.
 std::optional<Recorder::Request> Recorder::next_request() {
-  std::unique_lock lock(mutex_);
-  const auto is_asked = [this] { return !requests_.empty(); };
-  if (state_ == RecorderState::kArmed || state_ == RecorderState::kRecording) {
-    posted_.wait_for(lock, kPoll, is_asked);
-  } else {
-    posted_.wait(lock, is_asked);
-  }
+  wait_for_work();
+  const std::lock_guard lock(mutex_);
   if (requests_.empty()) {
     return std::nullopt;
   }
   const Request request = requests_.front();
   requests_.pop_front();
   return request;
+}
+
+/// Sleeps until a request is there, and while armed until a rise. During a recording it sleeps for kPaceNs, in which
+/// data wake nobody; where there were none, until there are some, or until sync() is due.
+void Recorder::wait_for_work() {
+  const bool is_recording = state_ == RecorderState::kRecording;
+  const bool paces = is_recording && std::exchange(has_drained_, false);
+  std::int64_t deadline_ns = std::numeric_limits<std::int64_t>::max();
+  if (paces) {
+    deadline_ns = monotonic_ns() + kPaceNs;
+  } else if (is_recording) {
+    const std::int64_t sync_ns = std::llround(options_.settings.sync_s * 1e9);
+    deadline_ns = std::min(last_look_ns_ + kLookNs, sync_ns > 0 ? last_sync_ns_ + sync_ns : deadline_ns);
+  }
+  waits_for_data_.store(is_recording && !paces);
+  const std::uint32_t ticket = wake_up_.ticket();
+  if (has_work()) {
+    wake_up_.awake();
+  } else {
+    (void)wake_up_.sleep(ticket, deadline_ns);
+  }
+  waits_for_data_.store(false);
+}
+
+bool Recorder::has_work() {
+  if (state_ == RecorderState::kArmed && has_risen_.load()) {
+    return true;
+  }
+  const auto has_data = [](const Lane& lane) { return lane.head() != lane.tail(); };
+  if (waits_for_data_.load() && (has_data(bits_.lane()) || has_data(images_))) {
+    return true;
+  }
+  const std::lock_guard lock(mutex_);
+  return !requests_.empty();
 }
 
 void Recorder::execute(Request request) {
@@ -143,9 +169,8 @@ std::string Recorder::text_of(BeganBy cause) const {
 void Recorder::begin(BeganBy cause) {
   const DaemonSettings::Recording& settings = options_.settings;
   most_by_quota_.reset();
-  lacks_since_ns_.reset();
   if (settings.quota_bytes > 0 || settings.keep_free_bytes > 0) {
-    const RecordingRoom room = wait_for_room();
+    const RecordingRoom room = make_room_for(kLeastBytes);
     if (const auto lack = lack_in(room)) {
       refuse(lack->first, lack->second);
       return;
@@ -189,18 +214,6 @@ RecordingRoom Recorder::make_room_for(std::uint64_t bytes) const {
   return room;
 }
 
-/// Frees space for a recording that begins. If there is too little while others remove, tries again, for at most
-/// kTimeoutNs.
-RecordingRoom Recorder::wait_for_room() const {
-  const std::int64_t until_ns = monotonic_ns() + kTimeoutNs;
-  RecordingRoom room = make_room_for(kLeastBytes);
-  while (room.others_remove && lack_in(room) && monotonic_ns() < until_ns) {
-    std::this_thread::sleep_for(std::chrono::nanoseconds(kRetryNs));
-    room = make_room_for(kLeastBytes);
-  }
-  return room;
-}
-
 /// Reason why no recording can begin.
 std::optional<std::pair<EndCause, std::string>> Recorder::lack_in(const RecordingRoom& room) const {
   const std::string folder = std::filesystem::path(options_.path).parent_path().string();
@@ -226,8 +239,6 @@ void Recorder::look_for_room() {
   }
   std::erase_if(parts_, [](const auto& part) { return part->is_removed(); });  // frees their blocks
   const RecordingRoom room = make_room_for(kLeastBytes);
-  last_room_ns_ = monotonic_ns();
-  others_remove_ = room.others_remove;
   const std::uint64_t own_bytes = bytes_before_ + file_->bytes();
   if (most_by_quota_) {
     const auto quota_bytes = static_cast<std::uint64_t>(settings.quota_bytes);
@@ -235,21 +246,8 @@ void Recorder::look_for_room() {
   }
   const auto kept_bytes = static_cast<std::uint64_t>(settings.keep_free_bytes);
   if (room.free_bytes && *room.free_bytes < kept_bytes) {
-    if (is_lack_confirmed()) {
-      ends_ = {EndCause::kFreeKept, fmt::format("{} bytes are free, {} to be kept", *room.free_bytes, kept_bytes)};
-    }
-  } else if (!most_by_quota_ || *most_by_quota_ > own_bytes) {
-    lacks_since_ns_.reset();
+    ends_ = {EndCause::kFreeKept, fmt::format("{} bytes are free, {} to be kept", *room.free_bytes, kept_bytes)};
   }
-}
-
-/// Confirms at once if nobody frees space, else if a check a second after the first one finds no more.
-bool Recorder::is_lack_confirmed() {
-  if (!others_remove_) {
-    return true;
-  }
-  lacks_since_ns_ = lacks_since_ns_.value_or(last_room_ns_);
-  return last_room_ns_ - *lacks_since_ns_ >= kLookNs;
 }
 
 /// True if the recording must end rather than grow to `bytes`, which exceeds the quota left at the last check.
@@ -257,11 +255,8 @@ bool Recorder::is_over_quota(std::uint64_t bytes) {
   if (!options_.settings.remove_oldest) {
     return true;
   }
-  if (lacks_since_ns_ && monotonic_ns() - last_room_ns_ < kRetryNs) {
-    return false;
-  }
   look_for_room();  // sooner than scheduled
-  return !ends_ && bytes > *most_by_quota_ && is_lack_confirmed();
+  return !ends_ && bytes > *most_by_quota_;
 }
 
 /// Rejects a recording for lack of space; an armed recorder stays armed, for when there is space again.
@@ -452,6 +447,7 @@ void Recorder::drain_all() {
 
 void Recorder::drain(Lane& lane, std::uint64_t until) {
   std::uint64_t position = lane.tail();
+  has_drained_ = has_drained_ || position < until;
   while (position < until && !ends_ && file_) {
     const std::uint64_t end = prepare_batch(lane, position, until);
     if (end > position) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pthread.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -9,253 +10,144 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
-#include <set>
 #include <system_error>
-#include <utility>
+#include <tuple>
 
-#include "core/system/clocks.hpp"
 #include "core/system/file_descriptor.hpp"
 #include "files/nfr/nfr_format.hpp"
-#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield {
 namespace {
 
-constexpr std::uint64_t kBlockBytes = 512;  ///< unit of st_blocks
+constexpr std::int64_t kBlockBytes = 512;  ///< of st_blocks
+/// Room that the keeper has ready: five seconds of 32 x 32 microphones, or an eighth of a small quota.
+constexpr std::int64_t kReadyBytes = std::int64_t{1} << 30U;
+constexpr std::int64_t kReadyShare = 8;
 
-struct Candidate {
+struct RoomFile {
   std::filesystem::path path;
-  std::uint64_t bytes = 0;
-  std::uint64_t disk_bytes = 0;  ///< freed on the disk by its removal
+  std::int64_t bytes = 0;
+  std::int64_t disk_bytes = 0;  ///< that its removal gives back to the disk
   std::int64_t changed_ns = 0;
+  bool is_own = false;
+  bool is_gone = false;  ///< removed, here or by others, and counted so
 };
 
-/// Permission of make_room() to remove a file.
+/// What make_room() may do with a file.
 enum class Use {
-  kForeign,  ///< not a recording, another user's, or deleted
-  kOpen,     ///< a recording that is open somewhere
+  kForeign,  ///< no recording, another user's, or not there any more
+  kWritten,  ///< a recording that a recorder has open
   kFree      ///< a recording that can be removed
 };
 
-/// Regular files *.nfr, oldest first, without those that cannot be examined.
-std::vector<Candidate> candidates_in(const std::filesystem::path& folder) {
-  std::vector<Candidate> found;
-  std::error_code error;
+/// Regular files *.nfr, oldest first; what cannot be looked at is not there.
+std::vector<RoomFile> files_in(const std::filesystem::path& folder, std::error_code& error) {
+  std::vector<RoomFile> files;
   const std::filesystem::directory_iterator end;
   for (std::filesystem::directory_iterator entry(folder, error); !error && entry != end; entry.increment(error)) {
     struct stat status {};
-    if (entry->path().extension() != ".nfr" || ::lstat(entry->path().c_str(), &status) != 0 ||
-        !S_ISREG(status.st_mode)) {
-      continue;
+    if (entry->path().extension() == ".nfr" && ::lstat(entry->path().c_str(), &status) == 0 &&
+        S_ISREG(status.st_mode)) {
+      files.push_back({.path = entry->path(),
+                       .bytes = status.st_size,
+                       // With another name of the file, the disk keeps the blocks.
+                       .disk_bytes = status.st_nlink == 1 ? status.st_blocks * kBlockBytes : 0,
+                       .changed_ns = status.st_mtim.tv_sec * kNsPerSecond + status.st_mtim.tv_nsec,
+                       .is_own = status.st_uid == ::geteuid()});
     }
-    found.push_back(
-        {.path = entry->path(),
-         .bytes = static_cast<std::uint64_t>(status.st_size),
-         // Another hard link keeps the blocks allocated.
-         .disk_bytes = status.st_nlink == 1 ? static_cast<std::uint64_t>(status.st_blocks) * kBlockBytes : 0,
-         .changed_ns = std::int64_t{status.st_mtim.tv_sec} * kNsPerSecond + status.st_mtim.tv_nsec});
   }
-  std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
-    return a.changed_ns != b.changed_ns ? a.changed_ns < b.changed_ns : a.path < b.path;
+  std::sort(files.begin(), files.end(), [](const RoomFile& a, const RoomFile& b) {
+    return std::tie(a.changed_ns, a.path) < std::tie(b.changed_ns, b.path);
   });
-  return found;
+  return files;
 }
 
-bool is_recording(int file) {
+void count_gone(RoomFile& file, RecordingRoom& room) {
+  file.is_gone = true;
+  room.used_bytes -= static_cast<std::uint64_t>(file.bytes);
+  if (room.free_bytes) {
+    *room.free_bytes += static_cast<std::uint64_t>(file.disk_bytes);
+  }
+}
+
+void complain(const RoomFile& file, RecordingRoom& room) {
+  room.problem = fmt::format("{}: can't be removed: {}", file.path.string(), std::strerror(errno));
+}
+
+/// A recorder has an exclusive lock of what it writes, which refuses a shared one; those who make room at the same time
+/// get theirs. Where the file system has no locks, every recording counts as written.
+Use look_at(RoomFile& file, RecordingRoom& room) {
+  if (file.is_gone || !file.is_own) {
+    return Use::kForeign;
+  }
+  const FileDescriptor opened(::open(file.path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!opened.valid()) {
+    errno == ENOENT ? count_gone(file, room) : complain(file, room);
+    return Use::kForeign;
+  }
   nfr::RecordHeader header;
-  return ::pread(file, &header, sizeof header, 0) == static_cast<ssize_t>(sizeof header) && nfr::is_sound(header) &&
-         header.kind == nfr::Kind::kFile;
+  if (::pread(opened.get(), &header, sizeof header, 0) != static_cast<ssize_t>(sizeof header) ||
+      !nfr::is_sound(header) || header.kind != nfr::Kind::kFile) {
+    return Use::kForeign;
+  }
+  const bool is_free = ::flock(opened.get(), LOCK_SH | LOCK_NB) == 0;
+  if (!is_free && errno != EWOULDBLOCK) {
+    complain(file, room);
+  }
+  return is_free ? Use::kFree : Use::kWritten;
 }
 
-/// Opens for writing where possible, as flock(2) on NFS gives LOCK_EX only to a descriptor that can write. Read-only
-/// files on other file systems are removable too.
-FileDescriptor open_to_lock(const std::filesystem::path& path) {
-  constexpr int kFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  FileDescriptor file(::open(path.c_str(), O_RDWR | kFlags));
-  if (!file.valid() && errno == EACCES) {
-    file = FileDescriptor(::open(path.c_str(), O_RDONLY | kFlags));
-  }
-  return file;
-}
-
-/// A file with the locks that keep others from opening it unnoticed, or the reason why there are none.
-struct Seized {
-  FileDescriptor file;
-  Use use = Use::kForeign;
-  int error = 0;  ///< errno of a call that should not fail
-};
-
-/// Checks that nobody else has the file open. While the result's descriptor exists, nobody can open the file unnoticed:
-/// an open() waits until the lease is returned when the descriptor is closed.
-Seized seize(const std::filesystem::path& path) {
-  Seized seized{.file = open_to_lock(path)};
-  if (!seized.file.valid()) {
-    const bool is_open = errno == EWOULDBLOCK || errno == ETXTBSY;
-    const bool is_foreign = errno == EACCES || errno == EPERM || errno == ELOOP || errno == ENOENT;
-    seized.error = is_open || is_foreign ? 0 : errno;
-    seized.use = is_open ? Use::kOpen : Use::kForeign;
-    return seized;
-  }
-  const int file = seized.file.get();
-  if (!is_recording(file)) {
-    return seized;
-  }
-  seized.use = Use::kOpen;
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
-    seized.error = errno == EWOULDBLOCK ? 0 : errno;
-    return seized;
-  }
-  (void)::fcntl(file, F_SETSIG, SIGURG);  // sent when another opens it: ignored by default, unlike SIGIO
-  if (::fcntl(file, F_SETLEASE, F_WRLCK) == 0 || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOLCK) {
-    seized.use = Use::kFree;
-  } else if (errno == EACCES || errno == EPERM) {
-    seized.use = Use::kForeign;
-  }
-  return seized;
-}
-
-/// Removes recordings of one folder, whose lock it holds, and updates the totals.
-class Remover {
- public:
-  Remover(std::vector<Candidate> candidates, RecordingRoom& room) : candidates_(std::move(candidates)), room_(room) {}
-
-  void remove_old(const RoomTime& time, double max_age_s);
-  /// Removes for the quota and for the disk's free space.
-  void remove_for(const DaemonSettings::Recording& settings, std::uint64_t wanted_bytes);
-
- private:
-  /// Totals after removing all that can be removed, except the newest.
-  struct Least {
-    std::uint64_t used_bytes = 0;
-    std::uint64_t free_bytes = 0;  ///< at most
-    const Candidate* newest = nullptr;
-  };
-
-  bool remove(const Candidate& candidate, const std::string& why);
-  [[nodiscard]] Least least();
-  void complain(const std::filesystem::path& path, int error);
-
-  std::vector<Candidate> candidates_;  ///< oldest first
-  std::set<std::filesystem::path> removed_;
-  RecordingRoom& room_;
-};
-
-void Remover::complain(const std::filesystem::path& path, int error) {
-  room_.problem = fmt::format("{}: can't be removed: {}", path.string(), std::strerror(error));
-}
-
-bool Remover::remove(const Candidate& candidate, const std::string& why) {
-  const Seized seized = seize(candidate.path);
-  if (seized.use != Use::kFree || seized.error != 0) {
-    if (seized.error != 0) {
-      complain(candidate.path, seized.error);
-    }
-    return false;
-  }
-  if (::unlink(candidate.path.c_str()) != 0) {
-    complain(candidate.path, errno);
-    return false;
-  }
-  room_.used_bytes -= candidate.bytes;
-  if (room_.free_bytes) {
-    *room_.free_bytes += candidate.disk_bytes;
-  }
-  room_.removed.push_back({.path = candidate.path, .bytes = candidate.bytes, .why = why});
-  removed_.insert(candidate.path);
-  return true;
-}
-
-void Remover::remove_old(const RoomTime& time, double max_age_s) {
-  for (const Candidate& candidate : candidates_) {
-    const double age_s = static_cast<double>(time.now_ns - candidate.changed_ns) / kNsPerSecond;
-    if (age_s <= max_age_s) {
-      return;
-    }
-    if (!time.young.contains(candidate.path)) {
-      (void)remove(candidate, fmt::format("max_age_s: {:.0f} s old", age_s));
-    }
-  }
-}
-
-Remover::Least Remover::least() {
-  Least least{.used_bytes = room_.used_bytes, .free_bytes = room_.free_bytes.value_or(0), .newest = nullptr};
-  for (auto candidate = candidates_.rbegin(); candidate != candidates_.rend(); ++candidate) {
-    if (removed_.contains(candidate->path)) {
-      continue;
-    }
-    const Seized seized = seize(candidate->path);
-    if (seized.error != 0) {
-      complain(candidate->path, seized.error);
-    }
-    if (seized.use == Use::kForeign) {
-      continue;
-    }
-    if (least.newest == nullptr) {
-      least.newest = &*candidate;
-    } else if (seized.use == Use::kFree) {
-      least.used_bytes -= std::min(least.used_bytes, candidate->bytes);
-      least.free_bytes += candidate->disk_bytes;
-    }
-  }
-  return least;
-}
-
-void Remover::remove_for(const DaemonSettings::Recording& settings, std::uint64_t wanted_bytes) {
-  const auto quota = static_cast<std::uint64_t>(settings.quota_bytes);
-  const auto kept = static_cast<std::uint64_t>(settings.keep_free_bytes);
-  const auto is_over = [&](std::uint64_t wanted) { return quota > 0 && room_.used_bytes + wanted > quota; };
-  const auto is_short = [&](std::uint64_t wanted) {
-    return kept > 0 && room_.free_bytes && *room_.free_bytes < kept + wanted;
-  };
-  if (!is_over(wanted_bytes) && !is_short(wanted_bytes)) {
+/// Looks again before: another recording may have the name meanwhile.
+void remove(RoomFile& file, const std::string& why, RecordingRoom& room) {
+  if (look_at(file, room) != Use::kFree) {
     return;
   }
-  const Least least = this->least();
-  const std::uint64_t for_quota = least.used_bytes + wanted_bytes <= quota ? wanted_bytes : 0;
-  const std::uint64_t for_disk = least.free_bytes >= kept + wanted_bytes ? wanted_bytes : 0;
-  const bool can_quota = least.used_bytes <= quota;
-  const bool can_disk = least.free_bytes >= kept;
-  for (const Candidate& candidate : candidates_) {
-    if (can_quota && is_over(for_quota)) {
-      if (&candidate != least.newest && !removed_.contains(candidate.path)) {
-        (void)remove(candidate, fmt::format("quota_bytes: {} bytes of {} used", room_.used_bytes, quota));
-      }
-    } else if (can_disk && is_short(for_disk)) {
-      if (&candidate != least.newest && candidate.disk_bytes > 0 && !removed_.contains(candidate.path)) {
-        (void)remove(candidate, fmt::format("keep_free_bytes: {} bytes of the disk free", *room_.free_bytes));
-      }
-    } else {
-      break;
-    }
+  if (::unlink(file.path.c_str()) == 0) {
+    room.removed.push_back({.path = file.path, .bytes = static_cast<std::uint64_t>(file.bytes), .why = why});
+  } else if (errno != ENOENT) {
+    complain(file, room);
+    return;
   }
-  if (is_over(0) && !can_quota) {
-    room_.problem = fmt::format(
-        "quota_bytes: {} bytes are used, of {} permitted, and {} of them are in the newest recording and in files that "
-        "are open, no recordings or another user's: nothing is removed for it",
-        room_.used_bytes, quota, least.used_bytes);
-  } else if (is_short(0) && !can_disk) {
-    room_.problem = fmt::format(
-        "keep_free_bytes: {} bytes of the disk are free, of {} to be kept, and {} were free without all recordings "
-        "but the newest: nothing is removed for it",
-        *room_.free_bytes, kept, least.free_bytes);
-  }
+  count_gone(file, room);
 }
 
-/// Lock of the one process that removes, on the folder itself, which leaves no file behind. Not valid if others hold
-/// it, or if there is none, as `room` then says.
-FileDescriptor lock_of(const std::filesystem::path& folder, RecordingRoom& room) {
-  FileDescriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (lock.valid() && ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) {
-    return lock;
+/// One of the two limits: how far the folder is beyond it, and in words why a recording goes, or why none does.
+struct Limit {
+  std::int64_t RoomFile::*gain;
+  std::function<std::int64_t()> lack_bytes;
+  std::function<std::string()> why;
+  std::function<std::string(std::int64_t most_bytes)> why_not;
+};
+
+/// Removes what gains the bytes that are lacking and, where all but the newest recording have as much, `wanted_bytes`
+/// beyond; nothing where they do not even have the former.
+void remove_for(const Limit& limit, std::int64_t wanted_bytes, std::vector<RoomFile>& files, RecordingRoom& room) {
+  if (limit.lack_bytes() + wanted_bytes <= 0) {
+    return;
   }
-  room.others_remove = lock.valid() && errno == EWOULDBLOCK;
-  if (!room.others_remove && errno != ENOENT) {
-    room.problem = fmt::format("{}: can't be {}, so that no recording is removed: {}", folder.string(),
-                               lock.valid() ? "locked" : "opened", std::strerror(errno));
+  const RoomFile* newest = nullptr;
+  std::int64_t most_bytes = 0;
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    const Use use = look_at(*file, room);
+    if (newest == nullptr && use != Use::kForeign) {
+      newest = &*file;
+    } else if (use == Use::kFree) {
+      most_bytes += (*file).*limit.gain;
+    }
   }
-  return {};
+  if (limit.lack_bytes() > most_bytes) {
+    room.problem = limit.why_not(most_bytes);
+    return;
+  }
+  const std::int64_t beyond_bytes = limit.lack_bytes() + wanted_bytes <= most_bytes ? wanted_bytes : 0;
+  for (RoomFile& file : files) {
+    if (limit.lack_bytes() + beyond_bytes > 0 && &file != newest && file.*limit.gain > 0) {
+      remove(file, limit.why(), room);
+    }
+  }
 }
 
 }  // namespace
@@ -263,23 +155,136 @@ FileDescriptor lock_of(const std::filesystem::path& folder, RecordingRoom& room)
 RecordingRoom make_room(const std::filesystem::path& folder, const DaemonSettings::Recording& settings,
                         std::uint64_t wanted_bytes, const std::optional<RoomTime>& time) {
   RecordingRoom room;
-  const FileDescriptor lock = settings.remove_oldest ? lock_of(folder, room) : FileDescriptor();
-  std::vector<Candidate> candidates = candidates_in(folder);
-  for (const Candidate& candidate : candidates) {
-    room.used_bytes += candidate.bytes;
+  std::error_code error;
+  std::vector<RoomFile> files = files_in(folder, error);
+  for (const RoomFile& file : files) {
+    room.used_bytes += static_cast<std::uint64_t>(file.bytes);
   }
   struct statvfs disk {};
   if (::statvfs(folder.c_str(), &disk) == 0) {
     room.free_bytes = std::uint64_t{disk.f_bavail} * disk.f_frsize;
   }
-  if (lock.valid()) {
-    Remover remover(std::move(candidates), room);
-    if (time && settings.max_age_s > 0.0) {
-      remover.remove_old(*time, settings.max_age_s);
+  if (!settings.remove_oldest) {
+    return room;
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    room.problem =
+        fmt::format("{}: can't be opened, so that no recording is removed: {}", folder.string(), error.message());
+  }
+  for (RoomFile& file : files) {
+    const double age_s = time ? static_cast<double>(time->now_ns - file.changed_ns) / kNsPerSecond : 0.0;
+    if (settings.max_age_s > 0.0 && age_s > settings.max_age_s && !time->young.contains(file.path)) {
+      remove(file, fmt::format("max_age_s: {:.0f} s old", age_s), room);
     }
-    remover.remove_for(settings, wanted_bytes);
+  }
+  const auto wanted = static_cast<std::int64_t>(wanted_bytes);
+  const auto used_bytes = [&] { return static_cast<std::int64_t>(room.used_bytes); };
+  const auto free_bytes = [&] { return static_cast<std::int64_t>(*room.free_bytes); };
+  if (const std::int64_t quota = settings.quota_bytes; quota > 0) {
+    const auto why = [&] { return fmt::format("quota_bytes: {} bytes of {} used", used_bytes(), quota); };
+    const auto why_not = [&](std::int64_t most_bytes) {
+      return fmt::format(
+          "quota_bytes: {} bytes are used, of {} permitted, and {} of them are in the newest recording and in files "
+          "that are being written, no recordings or another user's: nothing is removed for it",
+          used_bytes(), quota, used_bytes() - most_bytes);
+    };
+    remove_for({&RoomFile::bytes, [&] { return used_bytes() - quota; }, why, why_not}, wanted, files, room);
+  }
+  if (const std::int64_t kept = settings.keep_free_bytes; kept > 0 && room.free_bytes) {
+    const auto why = [&] { return fmt::format("keep_free_bytes: {} bytes of the disk free", free_bytes()); };
+    const auto why_not = [&](std::int64_t most_bytes) {
+      return fmt::format(
+          "keep_free_bytes: {} bytes of the disk are free, of {} to be kept, and {} were free without all recordings "
+          "but the newest: nothing is removed for it",
+          free_bytes(), kept, free_bytes() + most_bytes);
+    };
+    remove_for({&RoomFile::disk_bytes, [&] { return kept - free_bytes(); }, why, why_not}, wanted, files, room);
   }
   return room;
+}
+
+RoomTimes::RoomTimes(RoomClocks clocks)
+    : clocks_(std::move(clocks)), offset_ns_(clocks_.realtime_ns() - clocks_.boottime_ns()) {}
+
+void RoomTimes::finished(const std::filesystem::path& path) {
+  finished_.emplace_back(clocks_.boottime_ns(), path);
+  if (finished_.size() > kMostFinished) {
+    finished_.pop_front();
+  }
+}
+
+std::optional<RoomTime> RoomTimes::now(double max_age_s) {
+  constexpr double kMost_s = 9e9;  // 285 years
+  const auto max_age_ns = static_cast<std::int64_t>(std::min(max_age_s, kMost_s) * 1e9);
+  const std::int64_t boottime_ns = clocks_.boottime_ns();
+  RoomTime time{.now_ns = clocks_.realtime_ns(), .young = {}};
+  const std::int64_t offset_ns = time.now_ns - boottime_ns;
+  if (std::abs(offset_ns - std::exchange(offset_ns_, offset_ns)) > kStepNs) {
+    stepped_ns_ = boottime_ns;
+  }
+  if (boottime_ns < kSettleNs || (stepped_ns_ && boottime_ns - *stepped_ns_ < std::min(kHoldNs, max_age_ns))) {
+    return std::nullopt;
+  }
+  for (const auto& [finished_ns, path] : finished_) {
+    if (boottime_ns - finished_ns < max_age_ns) {
+      time.young.insert(path);
+    }
+  }
+  return time;
+}
+
+RoomKeeper::RoomKeeper(std::function<void(const RecordingRoom&)> changed, RoomClocks clocks)
+    : changed_(std::move(changed)),
+      times_(std::move(clocks)),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+void RoomKeeper::use(const DaemonSettings::Recording& settings) {
+  const std::lock_guard lock(mutex_);
+  settings_ = settings;
+  is_new_ = true;
+  wake_.notify_one();
+}
+
+void RoomKeeper::add(const RecordingRoom& room) {
+  {
+    const std::lock_guard lock(mutex_);
+    account_.used_bytes = room.used_bytes;
+    account_.free_bytes = room.free_bytes;
+    account_.removed += room.removed.size();
+    for (const RecordingRoom::Removed& one : room.removed) {
+      account_.removed_bytes += one.bytes;
+    }
+  }
+  if (!room.removed.empty() || !room.problem.empty()) {
+    changed_(room);
+  }
+}
+
+void RoomKeeper::finished(const std::filesystem::path& path) {
+  const std::lock_guard lock(mutex_);
+  times_.finished(path);
+}
+
+RoomKeeper::Account RoomKeeper::account() const {
+  const std::lock_guard lock(mutex_);
+  return account_;
+}
+
+void RoomKeeper::run(const std::stop_token& stop) {
+  pthread_setname_np(pthread_self(), "nf-room");
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    wake_.wait_for(lock, stop, std::chrono::nanoseconds(kEveryNs), [this] { return std::exchange(is_new_, false); });
+    if (stop.stop_requested() || settings_.directory.empty()) {
+      continue;
+    }
+    const DaemonSettings::Recording settings = settings_;
+    const std::optional<RoomTime> time = times_.now(settings.max_age_s);
+    lock.unlock();
+    const std::int64_t share_bytes = settings.quota_bytes == 0 ? kReadyBytes : settings.quota_bytes / kReadyShare;
+    add(make_room(settings.directory, settings, static_cast<std::uint64_t>(std::min(kReadyBytes, share_bytes)), time));
+    lock.lock();
+  }
 }
 
 }  // namespace nearfield

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "core/streaming_copy.hpp"
+#include "core/system/wake_up.hpp"
 #include "files/files.hpp"
 #include "nearfield/daemon_settings.hpp"
 #include "stream/huge_pages.hpp"
 #include "stream/packets/packet.hpp"
 #include "stream/received_map.hpp"
-#include "stream/wake_up.hpp"
 
 namespace nearfield {
 

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -47,20 +46,10 @@ TEST(InheritingCondition, WakesWhoWaits) {
     changed.wait(lock, [&] { return steps == 1; });
     steps = 2;
     changed.notify_one();
-    changed.wait_for(lock, std::chrono::minutes(1), [&] { return steps == 3; });
+    changed.wait(lock, [&] { return steps == 3; });
     EXPECT_EQ(steps, 3);
   }
   other.join();
-}
-
-TEST(InheritingCondition, WaitsNoLongerThanItIsTold) {
-  InheritingMutex mutex;
-  InheritingCondition never;
-  std::unique_lock lock(mutex);
-  const auto begun = std::chrono::steady_clock::now();
-  never.wait_for(lock, std::chrono::milliseconds(1100), [] { return false; });
-  EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(1100));
-  EXPECT_FALSE(mutex.try_lock()) << "it is held again";
 }
 
 }  // namespace

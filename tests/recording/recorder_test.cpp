@@ -1,8 +1,6 @@
 #include "recording/recorder.hpp"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -11,12 +9,12 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <span>
+#include <set>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -466,98 +464,95 @@ TEST(Recorder, WhatOthersAddMeanwhileTakesOfTheQuota) {
   EXPECT_LE(std::filesystem::file_size(folder / "a.nfr"), kMebibyte + kMebibyte / 2);
 }
 
-/// A folder with an old recording of one MiB and a small newer one, whose lock another process holds.
-class LockedFolder {
+/// Counts voluntary context switches of threads that were not there before.
+class ThreadWatch {
  public:
-  LockedFolder() {
-    add("old.nfr", std::size_t{1} << 20U, 2);
-    add("new.nfr", std::size_t{1} << 12U, 1);
-  }
-  void lock() {
-    lock_ = open((folder_ / "").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    EXPECT_EQ(flock(lock_, LOCK_EX), 0);
-  }
-  void unlock() {
-    if (const int lock = lock_.exchange(-1); lock >= 0) {
-      close(lock);
+  ThreadWatch() : before_(threads()) {}
+  [[nodiscard]] std::int64_t switches() const {
+    std::int64_t sum = 0;
+    for (const std::string& thread : threads()) {
+      std::ifstream status(thread + "/status");
+      for (std::string word; !before_.contains(thread) && status >> word;) {
+        if (std::int64_t count = 0; word == "voluntary_ctxt_switches:" && status >> count) {
+          sum += count;
+        }
+      }
     }
+    return sum;
   }
-  [[nodiscard]] RecorderOptions options() const {
-    RecorderOptions options = options_for(folder_ / "a.nfr");
-    options.settings.remove_oldest = true;
-    return options;
-  }
-  [[nodiscard]] bool has(const std::string& name) const { return std::filesystem::exists(folder_ / name); }
 
  private:
-  void add(const std::string& name, std::size_t size, int hours) {
-    std::vector<std::byte> bytes;
-    nfr::append_record(bytes, {.kind = nfr::Kind::kFile}, std::as_bytes(std::span(std::string_view("{}"))));
-    bytes.resize(size);
-    std::ofstream(folder_ / name, std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(size));
-    std::filesystem::last_write_time(folder_ / name,
-                                     std::filesystem::file_time_type::clock::now() - std::chrono::hours(hours));
+  static std::set<std::string> threads() {
+    std::set<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+      found.insert(entry.path().string());
+    }
+    return found;
   }
-
-  TemporaryFolder folder_;
-  std::atomic<int> lock_{-1};
+  std::set<std::string> before_;
 };
 
-// Whoever makes room at this moment is waited for: what is about to go refuses no recording.
-TEST(Recorder, ARecordingThatBeginsWaitsForOthersThatMakeRoom) {
-  LockedFolder folder;
-  RecorderOptions options = folder.options();
-  options.settings.quota_bytes = 3 << 19;
-  bool waits = false;  // the first look finds the lock taken
-  options.made_room = [&](const RecordingRoom& room) {
-    if (room.others_remove) {
-      waits = true;
-      folder.unlock();
-    }
-  };
-  folder.lock();
+// An armed recorder's writer wakes for requests and rises alone, one that records and gets nothing for its looks at the
+// disk. A poll every 2 ms would be 100 times in 200 ms.
+TEST(Recorder, TheWriterSleepsWhileThereIsNothingToDo) {
+  constexpr std::int64_t kMostSwitches = 20;
+  const TemporaryFolder folder;
+  RecorderOptions options = options_for(folder / "a.nfr");
+  options.settings.pre_trigger_s = 0.01;
+  const ThreadWatch watch;
   Recorder recorder(options);
-  start(recorder);
-  EXPECT_TRUE(waits);
-  EXPECT_EQ(recorder.status().state, RecorderState::kRecording) << recorder.status().end_reason;
-  EXPECT_FALSE(folder.has("old.nfr"));
-}
-
-TEST(Recorder, ARecordingThatBeginsWaitsNotForEver) {
-  LockedFolder folder;
-  RecorderOptions options = folder.options();
-  options.settings.quota_bytes = 3 << 19;
-  int looks = 0;
-  options.made_room = [&](const RecordingRoom& room) { looks += room.others_remove ? 1 : 0; };
-  folder.lock();
-  Recorder recorder(options);
-  start(recorder);
-  EXPECT_EQ(recorder.status().end_cause, EndCause::kDirectoryFull);
-  EXPECT_GE(looks, 2);
-  EXPECT_TRUE(folder.has("old.nfr"));
-  folder.unlock();
-}
-
-TEST(Recorder, ARecordingGoesOnWhileOthersMakeRoom) {
-  constexpr std::uint64_t kNearQuota = 5U << 19U;
-  LockedFolder folder;
-  RecorderOptions options = folder.options();
-  options.settings.quota_bytes = 3 << 20;
-  options.made_room = [&](const RecordingRoom& room) {
-    if (room.others_remove && room.used_bytes > kNearQuota) {
-      folder.unlock();
-    }
-  };
-  Recorder recorder(options);
-  start(recorder);
-  folder.lock();
-  for (std::uint64_t at = 0; recorder.status().state == RecorderState::kRecording && folder.has("old.nfr");) {
-    at = push_until(recorder, at, recorder.status().bytes + 1, 1);
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  recorder.arm();
+  recorder.wait_for_requests();
+  const std::int64_t armed = watch.switches();
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    push_bits(recorder, i * 256, 256);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  EXPECT_EQ(recorder.status().state, RecorderState::kRecording) << recorder.status().end_reason;
-  EXPECT_FALSE(folder.has("old.nfr"));
+  EXPECT_LE(watch.switches() - armed, kMostSwitches);
+  recorder.trigger();
+  recorder.wait_for_requests();
+  while (recorder.status().queued_bytes > 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const std::int64_t recording = watch.switches();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_LE(watch.switches() - recording, kMostSwitches);
+  const std::uint64_t records = recorder.status().records;
+  push_bits(recorder, 200 * 256, 256);
+  while (recorder.status().records == records) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+// Two daemons that record into one folder: neither removes what the other one writes, and both keep the quota.
+TEST(Recorder, TwoMakeRoomInOneFolder) {
+  constexpr std::uint64_t kMebibyte = 1U << 20U;
+  const TemporaryFolder folder;
+  const auto options_of = [&](const std::string& name) {
+    RecorderOptions options = options_for(folder / (name + ".nfr"));
+    options.settings.quota_bytes = 4 * kMebibyte;
+    options.settings.max_bytes = kMebibyte;
+    options.settings.remove_oldest = true;
+    return options;
+  };
+  const auto record = [&](const std::string& name) {
+    Recorder recorder(options_of(name));
+    for (std::uint64_t i = 0; i < 5; ++i) {
+      start(recorder);
+      (void)push_until(recorder, i << 24U, 2 * kMebibyte, 1);
+      EXPECT_EQ(recorder.status().end_cause, EndCause::kLargeEnough) << recorder.status().end_reason;
+      EXPECT_TRUE(std::filesystem::exists(recorder.status().path)) << recorder.status().path;
+    }
+  };
+  std::thread other([&] { record("b"); });
+  record("a");
+  other.join();
+  std::uint64_t bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "")) {
+    bytes += entry.file_size();
+  }
+  EXPECT_LE(bytes, 4 * kMebibyte);
 }
 
 // The files before a restart of the source belong to the recording under way, at whose expense nothing is kept.

@@ -27,9 +27,8 @@
 #include "core/system/file_descriptor.hpp"
 #include "files/nfr/nfr_format.hpp"
 #include "nearfield/daemon_settings.hpp"
+#include "recording/output.hpp"
 #include "recording/recording_support.hpp"
-#include "recording/room_keeper.hpp"
-#include "recording/room_times.hpp"
 
 namespace nearfield {
 namespace {
@@ -198,40 +197,30 @@ TEST_F(RoomTest, TheNewestRecordingStaysBesideNewerFilesOfOthers) {
   EXPECT_THAT(names_of(make(kMebi)), ElementsAre("old.nfr"));
 }
 
-TEST_F(RoomTest, WhatIsOpenStays) {
-  const std::string read = add("read.nfr", 9);
+TEST_F(RoomTest, WhatIsWrittenStays) {
   const std::string written = add("written.nfr", 8);
   add("closed.nfr", 7);
   add("new.nfr", 1);
-  settings_.quota_bytes = 3 * kMebi;
+  settings_.quota_bytes = 2 * kMebi;
   {
-    const std::ifstream reader(read);
-    const std::ofstream writer(written, std::ios::app);
+    const FileDescriptor writer(open(written.c_str(), O_WRONLY | O_APPEND));
+    ASSERT_EQ(flock(writer.get(), LOCK_EX), 0);
     EXPECT_THAT(names_of(make()), ElementsAre("closed.nfr"));
-    settings_.quota_bytes = 2 * kMebi;
+    settings_.quota_bytes = kMebi;
     EXPECT_THAT(names_of(make()), IsEmpty());
-    EXPECT_THAT(make().problem, HasSubstr("open"));
+    EXPECT_THAT(make().problem, HasSubstr("being written"));
   }
-  settings_.quota_bytes = kMebi;
-  EXPECT_THAT(names_of(make()), ElementsAre("read.nfr", "written.nfr"));
+  EXPECT_THAT(names_of(make()), ElementsAre("written.nfr"));
 }
 
-TEST_F(RoomTest, WhoDoesNotHoldTheLockOnlyLooks) {
-  add("old.nfr", 2);
+TEST_F(RoomTest, AReaderKeepsWhatIsRemoved) {
+  std::ifstream reader(add("read.nfr", 9), std::ios::binary);
   add("new.nfr", 1);
   settings_.quota_bytes = kMebi;
-  {
-    const FileDescriptor lock(open((folder_ / "").c_str(), O_RDONLY | O_DIRECTORY));
-    ASSERT_EQ(flock(lock.get(), LOCK_EX), 0);
-    const RecordingRoom room = make();
-    EXPECT_TRUE(room.others_remove);
-    EXPECT_THAT(names_of(room), IsEmpty());
-    EXPECT_EQ(room.used_bytes, 2 * kMebi);
-    EXPECT_EQ(room.problem, "");
-  }
-  const RecordingRoom room = make();
-  EXPECT_FALSE(room.others_remove);
-  EXPECT_THAT(names_of(room), ElementsAre("old.nfr"));
+  EXPECT_THAT(names_of(make()), ElementsAre("read.nfr"));
+  std::string bytes(kMebi, 'x');
+  EXPECT_TRUE(reader.read(bytes.data(), static_cast<std::streamsize>(kMebi)));
+  EXPECT_EQ(bytes.substr(0, 4), "NFR1");
 }
 
 TEST_F(RoomTest, AFolderThatCannotBeOpenedIsAProblem) {
@@ -306,23 +295,27 @@ TEST_F(RoomTimesTest, NoAgeCountsUntilTheTimeServiceCouldAnswer) {
   EXPECT_TRUE(times.now(1.0 * kHour_s));
 }
 
-/// A process of its own, as another daemon or a copy to another disk would be.
-TEST_F(RoomTest, WhatAnotherProcessHasOpenStays) {
-  const std::string path = add("a.nfr", 9);
-  add("b.nfr", 1);
-  settings_.quota_bytes = kMebi;
+/// A process of its own, as another daemon: what it writes stays until it has ended, however it ends.
+TEST_F(RoomTest, WhatAnotherProcessWritesStays) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
   const pid_t other = fork();
   if (other == 0) {
-    const int file = open(path.c_str(), O_RDONLY);
-    [[maybe_unused]] const ssize_t told = write(ends[1], file >= 0 ? "1" : "0", 1);
+    RecordingOutput output(folder_ / "a.nfr", 0);
+    std::vector<std::byte> bytes;
+    nfr::append_record(bytes, {.kind = nfr::Kind::kFile}, std::as_bytes(std::span(std::string_view("{}"))));
+    bytes.resize(kMebi);
+    const bool is_written = output.append(bytes) == 0;
+    [[maybe_unused]] const ssize_t told = write(ends[1], is_written ? "1" : "0", 1);
     pause();
     _exit(0);
   }
-  char is_open = '0';
-  ASSERT_EQ(read(ends[0], &is_open, 1), 1);
-  ASSERT_EQ(is_open, '1');
+  char is_written = '0';
+  ASSERT_EQ(read(ends[0], &is_written, 1), 1);
+  ASSERT_EQ(is_written, '1');
+  set_age(folder_ / "a.nfr", 9);
+  add("b.nfr", 1);
+  settings_.quota_bytes = kMebi;
   EXPECT_THAT(names_of(make()), IsEmpty());
   kill(other, SIGKILL);
   waitpid(other, nullptr, 0);

@@ -254,7 +254,7 @@ void describe(Section& section, DaemonSettings::Recording& recording) {
   section.add(
       "remove_oldest", recording.remove_oldest, boolean(),
       "true: the oldest recordings are removed where quota_bytes, max_age_s or keep_free_bytes ask for it, never "
-      "one that is open; false: nothing is removed");
+      "one that is being written; false: nothing is removed");
   section.add("max_age_s", recording.max_age_s,
               or_word({"off", "any age"}, 0.0,
                       number({.what = "a time", .maximum = kLongestAge_s, .unit = "s", .open_minimum = true})),

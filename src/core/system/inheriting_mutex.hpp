@@ -1,9 +1,6 @@
 #pragma once
 #include <pthread.h>
 
-#include <cerrno>
-#include <chrono>
-#include <ctime>
 #include <mutex>
 #include <system_error>
 
@@ -56,16 +53,6 @@ class InheritingCondition {
   void wait(std::unique_lock<InheritingMutex>& lock, const Holds& holds) {
     while (!holds()) {
       pthread_cond_wait(&condition_, lock.mutex()->native_handle());
-    }
-  }
-  /// Waits no longer than `most`.
-  template <class Holds>
-  void wait_for(std::unique_lock<InheritingMutex>& lock, std::chrono::nanoseconds most, const Holds& holds) {
-    const auto until = std::chrono::steady_clock::now().time_since_epoch() + most;
-    const auto whole = std::chrono::floor<std::chrono::seconds>(until);
-    const timespec end{.tv_sec = whole.count(), .tv_nsec = std::chrono::nanoseconds(until - whole).count()};
-    while (!holds() &&
-           pthread_cond_clockwait(&condition_, lock.mutex()->native_handle(), CLOCK_MONOTONIC, &end) != ETIMEDOUT) {
     }
   }
 

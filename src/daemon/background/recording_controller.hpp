@@ -12,7 +12,7 @@
 #include "daemon/live/live_input.hpp"
 #include "nearfield/daemon_settings.hpp"
 #include "recording/recorder.hpp"
-#include "recording/room_keeper.hpp"
+#include "recording/room.hpp"
 #include "stream/ingest_ring.hpp"
 
 namespace nearfield::daemon {

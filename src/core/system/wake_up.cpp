@@ -1,4 +1,4 @@
-#include "stream/wake_up.hpp"
+#include "core/system/wake_up.hpp"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>

@@ -17,7 +17,7 @@ namespace nearfield {
 namespace {
 
 constexpr std::int64_t kNsPerMillisecond = 1'000'000;
-/// Without anything to do; so that rounds() shows that the thread does not hang.
+/// Longest round of an idle thread; rounds() then shows that the thread does not hang.
 constexpr int kLongestRoundMs = 1000;
 constexpr std::int64_t kPauseWithoutDescriptorsNs = 100 * kNsPerMillisecond;
 
@@ -54,7 +54,8 @@ UnixServer::UnixServer(Options options, UnixService& service)
 
 UnixServer::~UnixServer() {
   const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(stop_.get(), &one, sizeof one);  // an eventfd takes it or is readable
+  [[maybe_unused]] const ssize_t written =
+      write(stop_.get(), &one, sizeof one);  // an eventfd accepts it or is readable
   thread_.join();
 }
 
@@ -69,7 +70,8 @@ void UnixServer::serve() {
       service_->recover(error);
     }
     client_count_ = places_.size();
-    rounds_.store(rounds_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // of this thread alone
+    rounds_.store(rounds_.load(std::memory_order_relaxed) + 1,
+                  std::memory_order_relaxed);  // only this thread writes it
   }
 }
 

@@ -63,7 +63,7 @@ double along(const Matrix& moments, const Vector& direction) {
 /// Plane through the microphones, if there is one.
 struct Flat {
   bool is_plane = false;  ///< false for a line
-  Vector normal{};        ///< of length 1, its largest component above 0
+  Vector normal{};        ///< unit length, its largest component above 0
 };
 
 /// The plane's normal: in a plane the moments have rank 2, and each column of their adjugate is along the normal.

@@ -54,8 +54,7 @@ UnixServer::UnixServer(Options options, UnixService& service)
 
 UnixServer::~UnixServer() {
   const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written =
-      write(stop_.get(), &one, sizeof one);  // an eventfd accepts it or is readable
+  [[maybe_unused]] const ssize_t written = write(stop_.get(), &one, sizeof one);  // an eventfd takes it or is readable
   thread_.join();
 }
 
@@ -70,8 +69,7 @@ void UnixServer::serve() {
       service_->recover(error);
     }
     client_count_ = places_.size();
-    rounds_.store(rounds_.load(std::memory_order_relaxed) + 1,
-                  std::memory_order_relaxed);  // only this thread writes it
+    rounds_.store(rounds_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // written here only
   }
 }
 

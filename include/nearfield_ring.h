@@ -285,9 +285,9 @@ typedef struct nf_frame {
  * socket's folder and no other user may write them, that folder's owner: /run/nearfield of a service. */
 nf_ring_status nf_ring_open(const char* socket_path, nf_ring** ring);
 
-/* As nf_ring_open, for the processor of this name: at the path with ".NAME" before its ".sock", or, if nothing listens
- * there, at the path itself if the first processor has this name, else NF_RING_NO_SOCKET. NULL: the first processor,
- * whatever its name. */
+/* Like nf_ring_open, for the processor of this name: at the path with ".NAME" before its ".sock", or, if nothing
+ * listens there, at the path itself if the first processor has this name, else NF_RING_NO_SOCKET. NULL: the first
+ * processor, whatever its name. */
 nf_ring_status nf_ring_open_processor(const char* socket_path, const char* processor, nf_ring** ring);
 
 /* The format of the rings that are handed over at this path, found as by nf_ring_open: for a message after NF_RING_BAD.

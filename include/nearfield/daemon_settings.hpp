@@ -174,7 +174,7 @@ struct DaemonSettings {
     std::optional<double> plane_m = {};                ///< empty: all planes
     Statistic statistic = Statistic::kMax;
     std::optional<double> above = {};     ///< in the product's unit
-    std::optional<double> above_db = {};  ///< the same threshold as a level
+    std::optional<double> above_db = {};  ///< equivalent of `above` as a level
     double hysteresis_db = 3.0;           ///< the limit is left this far below the threshold
     double hold_s = 0.0;                  ///< time above the threshold before it is exceeded
     double release_s = 0.0;               ///< time below before it is left

@@ -84,7 +84,7 @@ struct ImageFrame {
   std::uint64_t first_sample = 0;  ///< bit-time of the window's first bit; for other inputs the sample or frame index
   std::int64_t timestamp_ns = 0;   ///< time of first_sample, Unix, TAI
   std::uint32_t flags = 0;
-  std::uint64_t missing_bits = 0;           ///< as Frame::missing_bit_times
+  std::uint64_t missing_bits = 0;           ///< see Frame::missing_bit_times
   std::vector<float> cutoff_rad_per_m;      ///< [frequency]; NaN where the filter has none
   std::vector<float> slope;                 ///< [frequency]; NaN where the filter has none
   std::vector<float> noise_pa;              ///< [frequency]; as in FilterReport, NaN if not measured
@@ -140,7 +140,7 @@ std::string unit_of_bands(const ImagesHeader& header);
 /// Power through the aperture towards the array, [plane][frequency], W: the sum of an active intensity's pixels times a
 /// pixel's area. Empty for other quantities. NaN for images one pixel wide or high, whose axes determine no area.
 std::vector<float> radiated_power_w(const ImagesHeader& header, std::span<const std::complex<float>> images);
-/// As above, into existing [plane][frequency] values; writes nothing for other quantities.
+/// Writes the power into existing [plane][frequency] values; writes nothing for other quantities.
 void radiated_power_w(const ImagesHeader& header, std::span<const std::complex<float>> images,
                       std::span<float> power_w);
 

@@ -22,7 +22,7 @@ struct ImageMetrics {
   /// agrees and adds 0; one where only the reference is zero makes the figure infinite (counted in `zero_reference`).
   double rmsre_all = 0.0;
   std::size_t zero_reference = 0;  ///< pixels where the reference is zero and the other image is not
-  /// As rmsre_all, over the pixels with |a| >= 1 % of its maximum.
+  /// Like rmsre_all, over the pixels with |a| >= 1 % of its maximum.
   double rmsre = 0.0;
   std::size_t rmsre_excluded = 0;  ///< finite pixels below that 1 %
 

@@ -39,7 +39,7 @@ nf_product LayoutView::view_of(const Product& product) {
     axes.push_back(&axes_.at(static_cast<std::size_t>(header_.axis(name) - header_.axes.data())));
   }
   std::vector<nf_column>& columns = columns_of_products_.emplace_back();
-  std::uint64_t offset = kAlignment;  // behind the number of rows
+  std::uint64_t offset = kAlignment;  // after the number of rows
   for (const Column& column : product.columns) {
     columns.push_back({.name = column.name.c_str(),
                        .unit = column.unit.c_str(),

@@ -11,7 +11,7 @@
 using nearfield::api::GivenArrays;
 using nearfield::api::StreamEngine;
 
-/// The handle of a program.
+/// The handle given to a program.
 struct nf_engine {
   GivenArrays arrays;
   std::unique_ptr<StreamEngine> stream;  ///< null before nf_engine_start()
@@ -26,7 +26,7 @@ static_assert(sizeof(Complex) == sizeof(nf_complex));
 
 const Complex* complex_of(const nf_complex* values) { return reinterpret_cast<const Complex*>(values); }
 
-/// Without memory for the words the status stands alone.
+/// Stores the message, or leaves only the status if memory is exhausted.
 nf_status failed(nf_engine& engine, const char* what, nf_status status) noexcept {
   try {
     engine.error = what;
@@ -36,7 +36,7 @@ nf_status failed(nf_engine& engine, const char* what, nf_status status) noexcept
   return status;
 }
 
-/// Runs `body` and turns what it throws into a status and words.
+/// Runs `body` and turns its exceptions into a status and a message.
 template <class Body>
 nf_status guarded(nf_engine* engine, Body body) noexcept {
   if (engine == nullptr) {
@@ -76,8 +76,8 @@ void require_ascending(std::span<const double> frequencies_hz) {
   }
 }
 
-/// The number of values of these factors. No program has 2^48 bytes, so that a count beyond them is a negative or
-/// wrapped one; what is below can be multiplied by the size of a value and added to a pointer.
+/// The product of these factors. No program has 2^48 bytes, so that a larger count is a negative or wrapped one; a
+/// smaller one can be multiplied by the size of a value and added to a pointer.
 std::size_t counted(std::initializer_list<std::uint64_t> factors, std::size_t value_bytes, const char* what) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 48U;
   std::uint64_t left = kMostBytes / value_bytes;
@@ -105,14 +105,14 @@ void require_finite(const Value* values, std::size_t count, const char* what) {
   }
 }
 
-/// Both parts of each.
+/// Checks both parts of each value.
 void require_finite(const nf_complex* values, std::size_t count, const char* what) {
   if (!std::all_of(values, values + count, [](nf_complex v) { return std::isfinite(v.re) && std::isfinite(v.im); })) {
     throw nearfield::UsageError(std::string("expected finite ") + what + ", found one that is not");
   }
 }
 
-/// NaN masks a microphone.
+/// Allows NaN, which masks a microphone.
 void require_gains(const nf_complex* gains, std::size_t count) {
   if (std::any_of(gains, gains + count, [](nf_complex gain) { return std::isinf(gain.re) || std::isinf(gain.im); })) {
     throw nearfield::UsageError("expected gains that are finite or NaN, found an infinite one");

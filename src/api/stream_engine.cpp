@@ -28,7 +28,7 @@ std::string_view name_of(InputForm form) {
   return "spectra";
 }
 
-/// Spectra lie as rows and columns, so that no other order of microphones can be meant.
+/// Spectra are in rows and columns, so that no other order of microphones is possible.
 void require_own_order(const Settings& settings) {
   if (settings.array.geometry.is_reordered()) {
     throw ConfigError(
@@ -37,7 +37,7 @@ void require_own_order(const Settings& settings) {
   }
 }
 
-/// The spectra that are pushed are those that are imaged.
+/// The pushed frequencies are the imaged ones.
 void take_frequencies(Settings& settings, const std::vector<double>& frequencies_hz) {
   constexpr const char* kKey = "front_end.frequencies_hz";
   std::vector<double>& wanted_hz = settings.front_end.frequencies_hz;
@@ -65,7 +65,7 @@ EnginePlan plan_of(const std::string& yaml, const InputOfProgram& input, const G
     settings = in_words(settings);
   } else {
     require_channels(settings, input.channels, std::string(name_of(input.form)));
-    (void)pascal_per_unit_for(settings, "nf_engine_push_" + std::string(name_of(input.form)), true);  // they are in Pa
+    (void)pascal_per_unit_for(settings, "nf_engine_push_" + std::string(name_of(input.form)), true);  // always in Pa
     plan.sample_rate_hz = input.sample_rate_hz;
     plan.spectra_hz = input.frequencies_hz;
     if (input.form == InputForm::kSamples) {
@@ -199,14 +199,14 @@ bool StreamEngine::compute_next() {
   if (too_many_are_not_finite(non_finite, channels)) {
     const std::uint64_t window = window_;
     in_hand_ = engine_->processors();
-    is_broken_ = false;  // the next window goes on
+    is_broken_ = false;  // the next window can continue
     throw DataError(fmt::format("window {}: {} of {} microphones are not finite; expected at most a tenth", window,
                                 non_finite, channels));
   }
   const int used = static_cast<int>(microphone_use(*engine_).most_used) - non_finite;
   if (const std::string flaw = flaw_of_valid(plan_.settings.array, used); !flaw.empty()) {
     in_hand_ = engine_->processors();
-    is_broken_ = false;  // the next window goes on
+    is_broken_ = false;  // the next window can continue
     throw DataError(fmt::format("window {}: {}", window_, flaw));
   }
   return true;
@@ -251,7 +251,7 @@ std::optional<nf_engine_frame> StreamEngine::next() {
   if (is_broken_) {
     throw UsageError("expected nf_engine_restart(), as an error ended the stream, found nf_engine_next()");
   }
-  is_broken_ = true;  // where this throws: part of a window may have been computed
+  is_broken_ = true;  // if the next line throws, part of a window may have been computed
   const std::optional<nf_engine_frame> frame = find_next();
   is_broken_ = false;
   return frame;

@@ -5,7 +5,7 @@
 namespace nearfield::ocl {
 namespace {
 
-/// Where part of a buffer may begin on any device.
+/// Alignment of parts of a buffer that is valid on any device.
 constexpr std::size_t kPartBytes = 4096;
 
 }  // namespace

@@ -29,7 +29,7 @@ class Arena {
     const Place& place = places_.at(name);
     return device.part_of<T>(whole_, place.offset, place.count, stage_);
   }
-  /// As above, filled with `values`. Waits.
+  /// Like the overload above, filled with `values`. Waits.
   template <class T>
   [[nodiscard]] Buffer<T> part(const Device& device, const std::string& name, std::span<const T> values) const {
     Buffer<T> buffer = part<T>(device, name);

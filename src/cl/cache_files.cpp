@@ -32,11 +32,11 @@ constexpr const char* kLock = ".nearfield-lock";
 /// A temporary file this old belongs to a process that did not finish it.
 constexpr auto kAbandoned = std::chrono::hours(1);
 
-/// What precedes a value in its file, in this machine's byte order.
+/// Header of a value's file, in this machine's byte order.
 struct Header {
   std::array<char, 8> magic = kMagic;
   std::uint32_t version = kVersion;
-  std::uint32_t crc32c = 0;  ///< of header, with 0 here, and value
+  std::uint32_t crc32c = 0;  ///< over header, with 0 here, and value
   std::uint64_t value_bytes = 0;
   CacheKey key;
 };
@@ -58,7 +58,7 @@ std::uint32_t crc_of(Header header, std::span<const unsigned char> value) {
 
 bool is_own(const struct stat& status) { return status.st_uid == geteuid(); }
 
-/// None with errno set. The folder itself may be a link, as systemd has it for DynamicUser=.
+/// Invalid with errno set on failure. The folder itself may be a link, as systemd has it for DynamicUser=.
 FileDescriptor open_folder(const fs::path& folder) {
   FileDescriptor opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat status {};
@@ -69,7 +69,7 @@ FileDescriptor open_folder(const fs::path& folder) {
   return opened;
 }
 
-/// Folders above that are missing are made too. False with errno set.
+/// Also creates missing parent folders. False with errno set on failure.
 bool make_folder(const fs::path& folder) {
   fs::path made;
   std::error_code error;
@@ -82,7 +82,7 @@ bool make_folder(const fs::path& folder) {
   return true;
 }
 
-/// Excludes other processes and other threads of this one until it is closed. None with errno set.
+/// Excludes other processes and other threads of this one until it is closed. Invalid with errno set on failure.
 FileDescriptor lock_folder(const fs::path& folder) {
   if (!make_folder(folder)) {
     return {};
@@ -138,14 +138,14 @@ struct StoredFile {
   fs::file_time_type used;
 };
 
-/// A key in hexadecimal and the ending: the folder may hold what is not ours.
+/// True for a key in hexadecimal and the ending: the folder may contain other files.
 bool is_ours(const fs::path& path) {
   const std::string stem = path.stem().string();
   return path.extension() == kEnding && stem.size() == 2 * sizeof(CacheKey::bytes) &&
          stem.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-/// Files of this cache; temporary ones that were abandoned go on the way.
+/// Files of this cache; deletes abandoned temporary ones.
 std::vector<StoredFile> stored_files(const fs::path& folder) {
   std::vector<StoredFile> files;
   std::error_code error;
@@ -165,7 +165,7 @@ std::vector<StoredFile> stored_files(const fs::path& folder) {
   return files;
 }
 
-/// Removes what was used longest ago until at most `most_bytes` remain.
+/// Deletes the least recently used files until at most `most_bytes` remain.
 void make_room(const fs::path& folder, std::uint64_t most_bytes) {
   std::vector<StoredFile> files = stored_files(folder);
   std::sort(files.begin(), files.end(), [](const StoredFile& a, const StoredFile& b) { return a.used > b.used; });
@@ -223,7 +223,7 @@ std::optional<std::vector<unsigned char>> CacheFiles::load(const CacheKey& key) 
   if (!read_all(file.get(), value.data(), value.size()) || crc_of(header, value) != header.crc32c) {
     return std::nullopt;
   }
-  (void)futimens(file.get(), nullptr);  // what is used stays longest
+  (void)futimens(file.get(), nullptr);  // marks it as recently used
   return value;
 }
 
@@ -280,7 +280,7 @@ std::optional<std::vector<unsigned char>> CacheFiles::store_first(
     store(key, value);
     first = load(key);
   }
-  return first && is_usable(*first) ? first : std::nullopt;  // one of no use stays where its successor is not written
+  return first && is_usable(*first) ? first : std::nullopt;  // an unusable one stays if it could not be replaced
 }
 
 bool CacheFiles::can_store_first() const { return is_on() && lock_folder(folder_).valid(); }

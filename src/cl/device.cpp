@@ -14,7 +14,7 @@
 namespace nearfield::ocl {
 namespace {
 
-/// The largest work-group of any kernel.
+/// Size of the largest work-group of any kernel.
 constexpr std::size_t kWorkGroupSize = 256;
 
 struct Candidate {
@@ -30,7 +30,7 @@ std::string trimmed(std::string text) {
   return text;
 }
 
-/// cl_nv_device_attribute_query.
+/// From cl_nv_device_attribute_query.
 constexpr cl_device_info kComputeCapabilityMajorNv = 0x4000;
 constexpr cl_uint kLeastHandingOver = 7;
 
@@ -59,7 +59,7 @@ DeviceInfo describe(const ::cl::Platform& platform, const ::cl::Device& device) 
   return info;
 }
 
-/// The loader answers with an error code, not an empty list, when no platform is registered.
+/// Without a registered platform the loader returns an error code, not an empty list.
 std::vector<Candidate> find_devices() {
   const DriverCall driver_call;
   keep_pocl_cache_private();
@@ -94,7 +94,7 @@ std::string listing(const std::vector<Candidate>& candidates) {
   return fmt::format("{}", fmt::join(lines, ", "));
 }
 
-/// GPUs first; within a kind the platforms' own order.
+/// GPUs first; within each kind in the platforms' order.
 std::vector<Candidate> matching(const std::vector<Candidate>& all, const std::string& platform) {
   std::vector<Candidate> fitting;
   for (const Candidate& candidate : all) {
@@ -144,8 +144,8 @@ std::string options_of(const Defines& defines) {
   return options;
 }
 
-/// cl_nv_create_buffer: memory of the host that kernels of NVIDIA's devices reach themselves. Its flags are not in
-/// Khronos' headers. clEnqueueMapBuffer's pointer stays good while kernels write.
+/// cl_nv_create_buffer: host memory that kernels of NVIDIA's devices access directly. Its flags are not in Khronos'
+/// headers. The pointer from clEnqueueMapBuffer stays valid while kernels write.
 using CreateBufferNv = cl_mem(CL_API_CALL*)(cl_context, cl_mem_flags, cl_bitfield, std::size_t, void*, cl_int*);
 constexpr cl_bitfield kLocationHostNv = 1;
 
@@ -346,7 +346,7 @@ std::pair<::cl::Buffer, std::shared_ptr<void>> Device::share_host_bytes(std::siz
   cl_int code = CL_SUCCESS;
   const cl_mem memory = create(context_(), CL_MEM_READ_WRITE, kLocationHostNv, bytes, nullptr, &code);
   if (code != CL_SUCCESS) {
-    return {};  // transfers do it too
+    return {};  // transfers work too
   }
   const ::cl::Buffer buffer(memory);
   count_buffer(buffer, bytes, BufferPlace::kHost);

@@ -265,7 +265,7 @@ class Device {
   void enqueue_read(const Buffer<T>& buffer, std::span<T> values, std::string_view stage) const {
     read(buffer.raw(), 0, values.size_bytes(), values.data(), CL_FALSE, stage);
   }
-  /// As enqueue_read(), from element `first` on.
+  /// Like enqueue_read(), from element `first` on.
   template <class T>
   void enqueue_read_from(const Buffer<T>& buffer, std::size_t first, std::span<T> values,
                          std::string_view stage) const {
@@ -296,7 +296,7 @@ class Device {
   void flush() const;
   /// The recorder of the commands' times; null unless opened with Profiling::kOn.
   [[nodiscard]] Recorder* recorder() const { return recorder_.get(); }
-  /// As recorder(), for objects that may outlive this copy of the device.
+  /// Shared recorder(), for objects that may outlive this copy of the device.
   [[nodiscard]] const std::shared_ptr<Recorder>& shared_recorder() const { return recorder_; }
 
   /// Builds an embedded kernel file, such as "imaging/sonah.cl", with the files it needs. Throws DeviceError with the

@@ -43,10 +43,10 @@ namespace {
 using ComplexF = std::complex<float>;
 using ComplexD = std::complex<double>;
 
-/// Far above the rounding of a float32 FFT (1e-6 for these lengths), far below any wrong answer.
+/// Far above the rounding of a float32 FFT (1e-6 for these lengths), far below any wrong result.
 constexpr double kSelfTestTolerance = 1e-4;
 
-/// Up to here clFFT transforms lines of a power of two in one kernel, in single precision.
+/// Up to this length clFFT transforms lines of a power of two in one kernel, in single precision.
 constexpr int kLongestOneKernelLine = 4096;
 
 std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
@@ -70,7 +70,7 @@ std::vector<T> random_values(std::size_t count) {
 ComplexD widened(float value) { return {static_cast<double>(value), 0.0}; }
 ComplexD widened(ComplexF value) { return {static_cast<double>(value.real()), static_cast<double>(value.imag())}; }
 
-/// The transform's formula at one bin, sign -1 forward, +1 backward.
+/// The defining sum at one bin, sign -1 forward, +1 backward.
 template <class T>
 ComplexD direct_bin(const T* values, int rows, int columns, int row_bin, int column_bin, double sign) {
   ComplexD sum = 0.0;

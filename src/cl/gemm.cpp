@@ -20,7 +20,7 @@ void check(clblast::StatusCode code, std::string_view stage, std::string_view ca
   }
 }
 
-/// Whole numbers whose products and sums float32 holds exactly, the same for no two neighbours.
+/// Integers whose products and sums are exact in float32, different for neighbours.
 float pattern(std::size_t row, std::size_t column) { return static_cast<float>((7 * row + 3 * column) % 11) - 5.0F; }
 
 std::vector<float> pattern_matrix(std::size_t rows, std::size_t columns) {
@@ -40,7 +40,7 @@ RealGemm::RealGemm(const Device& device, std::size_t rows, std::size_t columns, 
       stage_(std::move(stage)),
       queue_(device.queue()),
       recorder_(device.shared_recorder()) {
-  // Offsets of 1 stand for parts: whatever is not a whole matrix needs the most room.
+  // Offsets of 1 represent parts: anything but a whole matrix needs the most scratch memory.
   std::size_t bytes = 0;
   cl_command_queue queue = queue_();
   check(clblast::GemmTempBufferSize<float>(kLayout, kAsIs, kAsIs, rows_, columns_, inner_, 1, inner_, 1, columns_, 1,
@@ -65,7 +65,7 @@ void RealGemm::enqueue(const Buffer<float>& a, const Buffer<float>& b, const Buf
         stage_, "Gemm");
 }
 
-/// Both parts of a product that is cut in two, some of its values.
+/// Checks both parts of a product that is split in two, at some of its values.
 void RealGemm::self_test(const Device& device) {
   const Buffer<float> a = device.upload<float>(pattern_matrix(rows_, inner_), stage_);
   const Buffer<float> b = device.upload<float>(pattern_matrix(inner_, columns_), stage_);

@@ -1,4 +1,4 @@
-// The only call by which a loader can be asked before there is a platform is deprecated since OpenCL 1.2.
+// The only call that queries a loader before there is a platform is deprecated since OpenCL 1.2.
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #include "cl/loader.hpp"
 

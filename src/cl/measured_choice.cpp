@@ -15,8 +15,8 @@
 namespace nearfield::ocl {
 namespace {
 
-/// What this process has chosen, by the path of the choice's file. It belongs to the process, as its files belong to
-/// the machine: engines of one process must agree where the folder of choices is emptied between them, too.
+/// Choices of this process, by the path of the choice's file. They are per process, like the files per machine: engines
+/// of one process must agree even if the folder of choices is emptied in between.
 struct ChoicesOfProcess {
   std::mutex mutex;  ///< guards `ways`; held during a measurement
   std::map<std::filesystem::path, std::string> ways;
@@ -44,7 +44,7 @@ CacheKey key_of(const Device& device, const ChoiceQuestion& question) {
   return device_key("choice", device.queue().getInfo<CL_QUEUE_DEVICE>(), options, texts_of(question.kernels));
 }
 
-/// Nothing where it names none of the ways.
+/// Empty if it names none of the ways.
 std::optional<std::size_t> way_of(const ChoiceQuestion& question, std::string_view name) {
   const auto found = std::find(question.ways.begin(), question.ways.end(), name);
   return found == question.ways.end() ? std::nullopt

@@ -10,11 +10,11 @@
 namespace nearfield::ocl {
 namespace {
 
-/// Of the process, as its memory is: drivers destroy buffers on threads of their own.
+/// Per process, like its memory: drivers destroy buffers on their own threads.
 std::atomic<std::uint64_t> host_buffer_bytes{0};
 std::atomic<std::uint64_t> device_buffer_bytes{0};
 
-/// One buffer in a total.
+/// The share of one buffer in a total.
 struct CountedBuffer {
   std::atomic<std::uint64_t>* total;
   std::uint64_t bytes;

@@ -13,7 +13,7 @@
 namespace nearfield::ocl {
 namespace {
 
-/// Empty where it is not set or set to nothing.
+/// Empty if it is not set or set to nothing.
 std::string_view variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string_view() : std::string_view(value);
@@ -30,7 +30,7 @@ constexpr const char* kCompilerVariables[] = {"POCL_WORK_GROUP_METHOD",
                                               "POCL_KERNELLIB_NAME",
                                               "POCL_EXTRA_BUILD_FLAGS"};
 
-/// Of this process's user, from the user database, if it is a folder of his; else empty.
+/// Home of this process's user, from the user database, if it is a folder owned by him; else empty.
 std::filesystem::path home_of_user() {
   passwd entry{};
   passwd* found = nullptr;

@@ -8,7 +8,7 @@ namespace nearfield::cli {
 struct PythonCommand {
   std::string command;  ///< its name
   std::string module;   ///< whose function main() takes the arguments and returns the exit code
-  std::string install;  ///< what brings the module where it is missing
+  std::string install;  ///< command that installs the module
 };
 
 /// Goes on as Python, the program that NEARFIELD_PYTHON names, else python3 of PATH. Where the package

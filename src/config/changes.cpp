@@ -11,10 +11,10 @@
 namespace nearfield {
 namespace {
 
-/// What stands for a setting that is not there, as of a processor that is new or gone.
+/// Stands for a missing setting, as of a new or removed processor.
 constexpr std::string_view kNone = "none";
 
-/// Calls `found` with each setting that differs, and with its value before and after as YAML.
+/// Calls `found` with each setting that differs, and its value before and after as YAML.
 template <typename Found>
 void compare(Settings before, Settings after, const Found& found) {
   const schema::Section old_section = schema::describe(before);

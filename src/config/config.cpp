@@ -20,7 +20,7 @@
 namespace nearfield {
 namespace {
 
-/// What an input file may say of itself; final only when the user said it.
+/// Properties that an input file may state itself; final only when the user gave them.
 constexpr std::array<std::string_view, 8> kKeysOfInputs = {
     "front_end.frequencies_hz", "array.rows",   "array.columns",         "array.pitch_x_m",
     "array.pitch_y_m",          "array.layout", "holography.standoff_m", "array.clock_hz"};
@@ -60,7 +60,7 @@ YAML::Node parse_override(const std::string& text) {
         fmt::format("{}: expected KEY=VALUE, such as holography.standoff_m=0.03, found \"{}\"", kOverrideLabel, text));
   }
   const std::string value = text.substr(equals + 1);
-  if (value == "-") {  // standard input; in YAML an entry of a list
+  if (value == "-") {  // standard input; "-" would start a list entry in YAML
     return nest(segments, YAML::Node(value));
   }
   return nest(segments, parse_yaml(value, fmt::format("{}: {}", kOverrideLabel, key)));
@@ -83,11 +83,11 @@ void read_override(const std::string& text, SettingsReader& reader, YamlProblems
   }
 }
 
-/// Whatever the order of overrides, the kind of a processor is known before its settings are read.
+/// Makes the kind of a processor known before its settings are read, whatever the order of overrides.
 void meet_processors(const std::string& text, SettingsReader& reader) {
   try {
     reader.make_processors(parse_override(text));
-  } catch (const ConfigError&) {  // read_override() says so
+  } catch (const ConfigError&) {  // read_override() reports it
   }
 }
 
@@ -98,7 +98,7 @@ void report(const std::vector<Contradiction>& found, const SettingsReader& reade
   }
 }
 
-/// Settled are the keys that were read right and that no input changes.
+/// A key is settled if it was read correctly and no input changes it.
 IsSettled settled_keys(const SettingsReader& reader, bool input_describes_itself) {
   return [&reader, input_describes_itself](std::string_view key) {
     const bool from_input =
@@ -107,7 +107,7 @@ IsSettled settled_keys(const SettingsReader& reader, bool input_describes_itself
   };
 }
 
-/// Reads the file and the overrides; what is wrong goes into the problems.
+/// Reads the file and the overrides; adds errors to the problems.
 void read_all(const std::string& path, const std::vector<std::string>& overrides, SettingsReader& reader,
               YamlProblems& problems) {
   if (!path.empty()) {
@@ -176,7 +176,7 @@ Settings load_recorded_settings(const std::string& yaml, const std::string& name
     base.array.axes.reset();
     base.array.channels.clear();
   } else if (!schema::front_end_kind(base.front_end.kind).takes_samples) {
-    base.explicit_keys.erase("front_end.kind");  // samples then have the default that takes them
+    base.explicit_keys.erase("front_end.kind");  // the default for samples applies instead
   }
   for (const char* const key : {"array.layout", "array.sensitivity_dbfs", "array.pascal_per_unit", "array.clock_hz"}) {
     base.explicit_keys.erase(key);

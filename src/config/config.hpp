@@ -15,7 +15,7 @@ namespace nearfield {
 /// the input may supply its own; validate() checks them once that is known.
 Settings load_settings(const std::string& path, const std::vector<std::string>& overrides);
 
-/// As load_settings(), from a document that a program holds; `label` replaces the file's name in messages. Relative
+/// Like load_settings(), from a document that a program holds; `label` replaces the file's name in messages. Relative
 /// paths refer to the working directory. `positions_m`, one a microphone, replaces the file of array.positions if it is
 /// not empty.
 Settings parse_settings(const std::string& yaml, const std::string& label,
@@ -29,7 +29,7 @@ Settings parse_settings(const std::string& yaml, const std::string& label,
 Settings load_recorded_settings(const std::string& yaml, const std::string& name,
                                 const std::vector<std::string>& overrides, bool keeps_geometry = false);
 
-/// As load_settings(), for nearfieldd, where only the configuration describes the microphones when bits come over UDP
+/// Like load_settings(), for nearfieldd, where only the configuration describes the microphones when bits come over UDP
 /// or a pipe: then everything is checked immediately. Frequencies are checked against the bits' own rate. Named users,
 /// groups and files must exist on this machine.
 Settings load_daemon_settings(const std::string& path, const std::vector<std::string>& overrides);
@@ -42,7 +42,7 @@ void require_geometry(const Settings& settings, const std::string& name, int cha
 /// array.pascal_per_unit for a file of samples that does not state its unit; empty for one that does. Throws
 /// ConfigError if a file needs it and it was not given, and if the user gave it for a file that states its own.
 std::optional<double> pascal_per_unit_for(const Settings& settings, const std::string& name, bool file_says_it);
-/// As above, for a value given as that setting or as the option --pascal-per-unit.
+/// Like the overload above, for a value given as that setting or as the option --pascal-per-unit.
 std::optional<double> pascal_per_unit_for(std::optional<double> given, const std::string& name, bool file_says_it);
 /// The options missing for require_geometry(), on up to three lines that begin with a line feed; empty if none is
 /// missing.

@@ -12,7 +12,7 @@ namespace nearfield {
 struct Contradiction {
   std::string key;      ///< the dotted key to blame
   std::string element;  ///< "[2]" when an element of its list is to blame
-  std::string message;  ///< what was expected and what was found
+  std::string message;  ///< expected and found values in words
 };
 
 /// All contradictions between settled keys.

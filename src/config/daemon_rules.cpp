@@ -35,7 +35,7 @@ void check_source(const Source& source, const IsSettled& is_settled, std::vector
   }
 }
 
-/// Empty for an endpoint that only this machine reaches; else its host.
+/// Host of an endpoint that other machines can reach; empty for other endpoints.
 std::string outside_host(const std::string& endpoint) {
   constexpr std::string_view kTcp = "tcp://";
   if (!endpoint.starts_with(kTcp)) {
@@ -74,7 +74,7 @@ void check_page(const DaemonSettings::Page& page, std::vector<Contradiction>& fo
   }
 }
 
-/// A level or a limit that could begin no recording would never say so.
+/// A level or limit trigger that can never start a recording would fail silently.
 void check_recording(const DaemonSettings::Recording& recording, std::vector<Contradiction>& found) {
   const bool is_by_rise =
       recording.trigger == DaemonSettings::Trigger::kLevel || recording.trigger == DaemonSettings::Trigger::kLimit;
@@ -88,7 +88,7 @@ void check_recording(const DaemonSettings::Recording& recording, std::vector<Con
         {"daemon.recording.max_age_s", "",
          "expected daemon.recording.remove_oldest to be true, without which nothing is removed; found false"});
   }
-  // The newest recording stays: with a larger one there would be no room for the next.
+  // The newest recording is never removed: a larger one would leave no space for the next.
   if (recording.remove_oldest && recording.quota_bytes > 0 && recording.max_bytes > recording.quota_bytes / 2) {
     found.push_back({"daemon.recording.max_bytes", "",
                      fmt::format("expected at most half of daemon.recording.quota_bytes, {}, as remove_oldest is true; "
@@ -97,7 +97,7 @@ void check_recording(const DaemonSettings::Recording& recording, std::vector<Con
   }
 }
 
-/// Dashboards go first; whether hops or recordings go next is the user's choice, by the two figures.
+/// Dashboards are paused first; the two figures determine whether hops or recordings are next.
 void check_overload(const DaemonSettings::Overload& overload, std::vector<Contradiction>& found) {
   for (const auto& [key, limit_ms] : {std::pair{"daemon.overload.pause_recordings_ms", overload.pause_recordings_ms},
                                       {"daemon.overload.shed_hops_ms", overload.shed_hops_ms}}) {

@@ -11,11 +11,11 @@ namespace nearfield {
 namespace {
 
 struct DeviceChoice {
-  std::string name;   ///< empty: as before
+  std::string name;   ///< empty: unchanged
   std::string index;  ///< empty: the first
 };
 
-/// Nothing where the text is none.
+/// Empty if the text is not a choice.
 std::optional<DeviceChoice> device_choice(const std::string& text) {
   constexpr std::size_t kMostDigits = 4;
   const bool number_only = text.find_first_not_of("0123456789") == std::string::npos;

@@ -9,7 +9,7 @@
 namespace nearfield {
 namespace {
 
-/// What an image cannot be made without, and the word for its value in a message.
+/// A key that images require, and the word for its value in a message.
 struct NeededKey {
   std::string_view key;
   std::string_view value;

@@ -22,8 +22,8 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
 
-/// Where a line up to the marked one is indented by a tab, which YAML forbids and its parsers report badly; nothing
-/// where none is.
+/// Position of a tab in the indentation of a line up to the marked one, which YAML forbids and its parsers report
+/// badly; empty if there is none.
 std::optional<YamlPosition> tab_of_indent(const std::string& text, int last_line) {
   std::size_t begin = 0;
   for (int line = 0; line <= last_line && begin < text.size(); ++line) {
@@ -42,7 +42,7 @@ std::optional<YamlPosition> tab_of_indent(const std::string& text, int last_line
   return std::nullopt;
 }
 
-/// ":LINE:COLUMN"; nothing for a text that is no file.
+/// ":LINE:COLUMN"; empty for a text that is not a file.
 std::string place_in(const std::string& label, YamlPosition position) {
   return label.starts_with(kOverrideLabel) ? "" : fmt::format(":{}:{}", position.line, position.column);
 }
@@ -56,7 +56,7 @@ std::string place_in(const std::string& label, YamlPosition position) {
                                 tab ? "; the line is indented by a tab, YAML wants spaces" : ""));
 }
 
-/// Parses a document to its end and keeps its place alone.
+/// Parses a document to its end and stores only its position.
 class DeafHandler : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& mark) override { begin_ = {.line = mark.line + 1, .column = mark.column + 1}; }
@@ -77,8 +77,8 @@ class DeafHandler : public YAML::EventHandler {
   YamlPosition begin_;
 };
 
-/// Where a second document begins; nothing where there is none. YAML::LoadAll would count them, but never returns on
-/// text that begins with a comma: it finds empty documents without end.
+/// Start of a second document; empty if there is none. YAML::LoadAll would count them, but never returns on text that
+/// begins with a comma: it finds empty documents without end.
 std::optional<YamlPosition> second_document(const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);
@@ -87,7 +87,7 @@ std::optional<YamlPosition> second_document(const std::string& text) {
   return has_two ? std::optional(handler.begin()) : std::nullopt;
 }
 
-/// At most one byte more than is allowed.
+/// Reads at most one byte more than allowed.
 std::string read_standard_input() {
   std::string text;
   std::array<char, 65536> chunk{};
@@ -106,8 +106,8 @@ std::optional<std::string>& kept_standard_input() {
   return text;
 }
 
-/// A file that was cut off behind a key: the parser takes "front_end" without a colon, at the end of a text, for a key
-/// without a value, and the section would silently have its defaults.
+/// Detects a file that was cut off after a key: at the end of a text the parser takes "front_end" without a colon for a
+/// key without a value, and the section would silently have its defaults.
 void require_colon_of_last_key(const std::string& text, const std::string& label, YAML::Node node) {
   while (node.IsMap() && node.size() > 0) {
     YAML::const_iterator last = node.begin();
@@ -172,7 +172,7 @@ YAML::Node load_yaml(const std::string& path) {
   if (path == kStandardInput) {
     return parse_yaml(standard_input_text(), "standard input");
   }
-  // One byte more than is allowed, whatever the path leads to.
+  // At most one byte more than allowed, whatever the path refers to.
   return parse_yaml(read_regular_file(path, "a YAML file", kMostBytes + 1), path);
 }
 

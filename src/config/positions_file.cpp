@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kPositionsKey = "array.positions";
 constexpr std::string_view kPositionsHeader = "x_m,y_m,z_m";
 constexpr std::string_view kBlanks = " \t\r\n";
-/// The longest file of kMaxMicrophones positions that makes sense.
+/// Upper limit for a file of kMaxMicrophones positions.
 constexpr std::size_t kMostPositionBytes = std::size_t{4} << 20U;
 
 using Positions = std::vector<MicrophonePosition>;
@@ -30,7 +30,7 @@ std::string_view without_blanks(std::string_view text) {
                                          : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-/// "nan" and "inf" are numbers here; flaw_of_positions() refuses them with what it expects.
+/// Accepts "nan" and "inf"; flaw_of_positions() refuses them with a message of what it expects.
 bool parse_number(std::string_view text, double& value) {
   text = without_blanks(text);
   const char* const end = text.data() + text.size();
@@ -109,7 +109,7 @@ Positions positions_of_xml(std::string_view text, const std::string& path) {
     refuse(path, fmt::format("expected XML, found at byte {}: {}", parsed.offset, parsed.description()));
   }
   Positions positions;
-  /// In the order of the document, without recursion, however deep it is.
+  /// Visits the elements in the order of the document, without recursion, however deep it is.
   for (pugi::xml_node node = document.first_child(); node;) {
     if (std::string_view(node.name()) == "pos") {
       positions.push_back(position_of(node, positions.size() + 1, path));

@@ -18,9 +18,9 @@ namespace {
 
 /// Longest value that is printed; the file has the rest of a list of hundreds of microphones.
 constexpr std::size_t kMostCharacters = 80;
-/// Frequencies and wavelengths that are printed one by one; of more the first and the last.
+/// Most frequencies and wavelengths printed individually; of more only the first and the last.
 constexpr std::size_t kMostFrequencies = 6;
-/// Settings that the lines before the last one state.
+/// Settings covered by the lines before the last one.
 constexpr std::array kStated = {"array.rows",
                                 "array.columns",
                                 "array.pitch_x_m",
@@ -38,7 +38,7 @@ std::string length(double value_m) {
   return std::abs(value_m) < 1.0 ? fmt::format("{:.4g} mm", value_m * 1e3) : fmt::format("{:.4g} m", value_m);
 }
 
-/// A duration, likewise.
+/// A duration with four digits, in ms or s.
 std::string duration(double value_s) {
   return value_s < 1.0 ? fmt::format("{:.4g} ms", value_s * 1e3) : fmt::format("{:.4g} s", value_s);
 }
@@ -94,11 +94,11 @@ std::string line_of_unit(const Settings& settings) {
                    settings.array.sensitivity_dbfs);
 }
 
-/// The defaults of the same run: its processors, by name, as a configuration that names nothing but their kinds.
+/// The defaults of a run with these processors, as a configuration that names only their kinds.
 Settings defaults_beside(const Settings& settings) {
   Settings defaults;
   if (text_of_size(settings.array.geometry) != text_of_size(defaults.array.geometry)) {
-    defaults.array.layout = settings.array.layout;  // any other array has one layout alone
+    defaults.array.layout = settings.array.layout;  // any other array has only one layout
   }
   for (const ProcessorSettings& processor : settings.processors) {
     ProcessorSettings plain;
@@ -111,7 +111,7 @@ Settings defaults_beside(const Settings& settings) {
   return defaults;
 }
 
-/// "key value" of each setting that differs from its default and has no line of its own.
+/// "key value" for each setting that differs from its default and is not covered by another line.
 std::vector<std::string> other_than_default(const Settings& settings) {
   Settings own = settings;
   Settings plain = defaults_beside(settings);

@@ -26,7 +26,7 @@ Settings settings_of(const Settings& settings, const ProcessorSettings& processo
 
 namespace {
 
-/// The one that a processor's frames are of, where that is not the run's.
+/// The window length of a processor's frames, which may differ from the run's.
 int window_samples_of(const Settings& settings, const ProcessorSettings& processor) {
   const ProcessorNeeds needs = needs_of(settings, processor);
   return needs.spectra ? settings_of(settings, processor).front_end.window_samples : needs.sample_window;

@@ -47,7 +47,7 @@ void SettingsReader::make_processors(const YAML::Node& document) {
   std::vector<ProcessorSettings>& processors = settings_.processors;
   for (const auto& one : named) {
     if (!one.first.IsScalar()) {
-      continue;  // the map of the section says so
+      continue;  // reported when the section is read
     }
     const std::string name = one.first.Scalar();
     auto processor = std::find_if(processors.begin(), processors.end(),
@@ -115,7 +115,7 @@ void SettingsReader::place_microphones(std::vector<MicrophonePosition> positions
 void SettingsReader::take_geometry(ArrayGeometry geometry, const std::string& source) {
   ArraySettings& array = settings_.array;
   const auto take = [&](const std::string& key, double given, double in_file) {
-    constexpr double kTolerance = 0.01;  // as positions are taken for a grid
+    constexpr double kTolerance = 0.01;  // the tolerance for positions on a grid
     if (settings_.explicit_keys.contains(key) && !(std::abs(given - in_file) <= kTolerance * std::abs(in_file))) {
       const std::string where = place(key);
       problems_->add(
@@ -133,7 +133,7 @@ void SettingsReader::take_geometry(ArrayGeometry geometry, const std::string& so
   constexpr int kSoramaSide = 32;
   if ((geometry.rows != kSoramaSide || geometry.columns != kSoramaSide) &&
       !settings_.explicit_keys.contains("array.layout")) {
-    array.layout = WireLayout::kRowMajor;  // the only one that fits
+    array.layout = WireLayout::kRowMajor;  // the only one possible
   }
   array.geometry = std::move(geometry);
 }
@@ -166,7 +166,7 @@ void SettingsReader::read_setting(YamlMap& map, const schema::Section::Entry& se
       settings_.explicit_keys.insert(name);
       places_[name] = map.place(setting.key);
       std::erase_if(places_,
-                    [&](const auto& one) { return one.first.starts_with(name + '['); });  // of a document before
+                    [&](const auto& one) { return one.first.starts_with(name + '['); });  // from an earlier document
       for (std::size_t i = 0; i < map.elements(setting.key); ++i) {
         places_[fmt::format("{}[{}]", name, i)] = map.place_of_element(setting.key, i);
       }

@@ -25,13 +25,13 @@ class SettingsReader {
   /// Creates the processors that a document names, with the settings of their kinds, so that these can be described.
   /// read() does so too.
   void make_processors(const YAML::Node& document);
-  /// As make_processors(), for the limits.
+  /// Creates the limits that a document names.
   void make_limits(const YAML::Node& document);
 
   /// Call after all documents: reads the file of positions, if one is named, into the geometry, which then counts as
   /// given. Throws DataError if the file does not hold positions; other problems are added.
   void place_microphones();
-  /// As above, with positions that a program holds.
+  /// Uses positions that a program holds in place of a file.
   void place_microphones(std::vector<MicrophonePosition> positions_m);
 
   [[nodiscard]] const Settings& settings() const { return settings_; }

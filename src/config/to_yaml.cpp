@@ -40,7 +40,7 @@ std::string quoted(const std::string& text) {
 }
 
 std::string to_yaml(const Settings& settings) {
-  Settings copy = settings;  // a description is bound to what it could change
+  Settings copy = settings;  // a description is bound to variables that it could change
   std::string out = "version: 1\n";
   write(schema::describe(copy), "", out);
   return out;

@@ -21,7 +21,7 @@
 namespace nearfield {
 namespace {
 
-/// A predictor of order 1 and more needs a few equations a line.
+/// A predictor of order 1 or more needs a few equations per line.
 constexpr int kFewestPredictable = 4;
 constexpr std::size_t kMostSpectra = 1000;
 
@@ -70,7 +70,7 @@ void check_cutoffs(const Settings& settings, const FilterSettings& filter, const
   }
 }
 
-/// A list of cut-offs has one for each line, and none for what a band needs beside them.
+/// A list of cut-offs has one per line, and none for the additional bins of bands.
 void check_cutoffs_of_bands(const Settings& settings, const FilterSettings& filter, const std::string& path,
                             Contradictions& found) {
   const std::size_t cutoffs = filter.cutoff_rad_per_m.size();
@@ -130,7 +130,7 @@ bool is_processor_name(const std::string& name) {
          std::all_of(name.begin(), name.end(), fits) && name != kFirstProcessor;
 }
 
-/// A batch's windows lie in what a front end keeps, two of its windows.
+/// A batch's windows must fit into the front end's buffer, which holds two of its windows.
 void check_batch_of(const ProcessorSettings& processor, const Settings& settings, Contradictions& found) {
   const int window = settings_of(settings, processor).front_end.window_samples;
   const std::int64_t span = std::int64_t{settings.device.batch - 1} * settings.front_end.hop_samples;
@@ -142,7 +142,7 @@ void check_batch_of(const ProcessorSettings& processor, const Settings& settings
   }
 }
 
-/// Spectra and samples go together as the engine can have them.
+/// Checks that the engine supports this combination of spectra and samples.
 void check_needs(const ProcessorSettings& processor, const Settings& settings, Contradictions& found) {
   const ProcessorNeeds needs = needs_of(settings, processor);
   if (!needs.spectra && processor.front_end.any()) {
@@ -210,7 +210,7 @@ void check_planes(const HolographySettings& holography, double standoff_m, const
   }
 }
 
-/// What the prior of operators cannot have at once.
+/// Combinations that the prior of operators excludes.
 void check_operators(const HolographySettings& images, const std::string& path, Contradictions& found) {
   const OperatorSettings& operators = images.operators;
   if (!operators.templates_path.empty() && !operators.sources_path.empty()) {
@@ -238,11 +238,11 @@ void check_operators(const HolographySettings& images, const std::string& path, 
   }
 }
 
-/// Of holography, whose imager does not read the settings of operators.
+/// For holography, if its imager does not read the settings of operators.
 void check_unread_operators(const HolographySettings& holography, const IsSettled& is_settled, Contradictions& found) {
   const OperatorSettings& given = holography.operators;
   const OperatorSettings unread;
-  // Whether auto is operators depends on the array, which a recording may describe.
+  // auto resolves to operators depending on the array, which a recording may describe.
   const bool is_known =
       holography.imager != ImagerKind::kAuto || (is_settled("array.rows") && is_settled("array.columns"));
   const auto check = [&](const std::string& name, bool is_given, std::string_view expected, const auto& value) {
@@ -262,7 +262,7 @@ void check_unread_operators(const HolographySettings& holography, const IsSettle
   check("tolerance", given.tolerance != unread.tolerance, fmt::format("{}", unread.tolerance), given.tolerance);
 }
 
-/// Of holography, whose imager has no such prior.
+/// For holography, if its imager has no such prior.
 void check_unread_prior(const HolographySettings& holography, const ArrayGeometry& geometry,
                         const IsSettled& is_settled, Contradictions& found) {
   const FieldPrior unread = HolographySettings().prior;
@@ -282,7 +282,7 @@ void check_unread_prior(const HolographySettings& holography, const ArrayGeometr
   }
 }
 
-/// What cannot be beside a surface.
+/// Settings that a surface excludes.
 void check_surface(const HolographySettings& images, const std::string& path, Contradictions& found) {
   if (images.surface_path.empty()) {
     return;
@@ -324,7 +324,7 @@ void check_points(const ArrayGeometry& geometry, const std::vector<PlanePoint>& 
   }
 }
 
-/// What images of microphones on no regular grid cannot be.
+/// Settings that images of an irregular array exclude.
 void check_irregular(const ArrayGeometry& geometry, const HolographySettings& images, const std::string& path,
                      Contradictions& found) {
   if (!geometry.is_grid() && images.quantity == Quantity::kActiveIntensity) {
@@ -335,7 +335,7 @@ void check_irregular(const ArrayGeometry& geometry, const HolographySettings& im
   }
 }
 
-/// Of a processor that works on all bins of bands.
+/// For a processor that computes all bins of bands.
 void check_bands_of(const ProcessorSettings& processor, const Settings& settings, double sample_rate_hz,
                     Contradictions& found) {
   const BandsOfProcessor bands = bands_of(processor);
@@ -370,7 +370,7 @@ void check_bands_of(const ProcessorSettings& processor, const Settings& settings
   }
 }
 
-/// Of the first processor: its images, or that there can be none.
+/// For the first processor: its images, or the reason why there can be none.
 void check_holography(const Settings& settings, const IsSettled& is_settled, Contradictions& found) {
   const ArrayGeometry& geometry = settings.array.geometry;
   const ImagerKind imager = settings.holography.imager;

@@ -12,7 +12,7 @@
 namespace nearfield {
 namespace {
 
-constexpr int kLongestWindow = 65536;  ///< as the schema has it
+constexpr int kLongestWindow = 65536;  ///< the limit of the schema
 
 int scaled(int samples, int factor, int most, const std::string& key) {
   if (samples > most / factor) {

@@ -73,8 +73,8 @@ std::string describe_integers(std::int64_t minimum, std::int64_t maximum) {
   return fmt::format("an integer from {} to {}", minimum, maximum);
 }
 
-/// Where a node's text begins; `otherwise` for one that has no text of its own. Of an empty value the parser has the
-/// place of what follows it, of an alias that of its anchor, which is above.
+/// Start of a node's text; `otherwise` for a node without text of its own. For an empty value the parser reports the
+/// position of what follows it, for an alias that of its anchor, which is above.
 YamlPosition position_of_node(const YAML::Node& node, YamlPosition otherwise) {
   const YAML::Mark mark = node.Mark();
   if (mark.is_null() || node.IsNull()) {
@@ -447,14 +447,14 @@ bool YamlMap::is_list(const std::string& key) {
 
 namespace {
 
-/// The word itself, or what YAML calls it: infinity is .inf there.
+/// True for the word itself, or YAML's spelling of it: infinity is .inf there.
 bool is_same_word(const YAML::Node& node, std::string_view word) {
   return node.IsScalar() && (node.Scalar() == word || (word == "inf" && !is_quoted(node) &&
                                                        (node.Scalar() == ".inf" || node.Scalar() == "+.inf" ||
                                                         node.Scalar() == ".Inf" || node.Scalar() == ".INF")));
 }
 
-/// ", [0.5, -0.5]" of a short list of words and numbers that each fit, so that it is seen what does not; else nothing.
+/// ", [0.5, -0.5]" for a short list of words and numbers that are valid one by one, to show what is wrong; else empty.
 std::string shown_elements(const YAML::Node& node) {
   constexpr std::size_t kMostShown = 4;
   if (!node.IsSequence() || node.size() > kMostShown) {

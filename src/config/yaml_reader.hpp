@@ -148,7 +148,7 @@ class YamlMap {
 /// ConfigError with line and column on a syntax error, on a second document and above 1 MiB.
 YAML::Node load_yaml(const std::string& path);
 
-/// As load_yaml(), for text; `label` replaces the file's name in messages.
+/// Like load_yaml(), for text; `label` replaces the file's name in messages.
 YAML::Node parse_yaml(const std::string& text, const std::string& label);
 
 }  // namespace nearfield

@@ -6,7 +6,7 @@
 namespace nearfield {
 
 std::vector<BinShare> bin_shares(const Band& band, const FrontEndSettings& front_end, double sample_rate_hz) {
-  constexpr double kRounding = 1e-9;  // a bin that a band only touches is none of its bins
+  constexpr double kRounding = 1e-9;  // a bin that a band only touches is excluded
   const double low = band.low_hz * front_end.window_samples / sample_rate_hz;
   const double high = band.high_hz * front_end.window_samples / sample_rate_hz;
   const double last = std::ceil(front_end.window_samples / 2.0) - 1.0;

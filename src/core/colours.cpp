@@ -7,8 +7,8 @@
 namespace nearfield {
 namespace {
 
-// The ends leave room for black lines and white paper to stand out; the chroma is a smooth arch just inside the sRGB
-// gamut along this path of hues (violet, magenta, red, orange, yellow).
+// The range of lightness leaves contrast to black lines and white paper; the chroma is a smooth arch just inside the
+// sRGB gamut along this path of hues (violet, magenta, red, orange, yellow).
 constexpr double kDarkest = 0.15;
 constexpr double kLightest = 0.96;
 constexpr double kFirstHueDeg = 285.0;
@@ -17,13 +17,13 @@ constexpr double kChromaAtZero = 0.075;
 constexpr double kChromaRise = 0.02;
 constexpr double kChromaArch = 0.34;
 
-// The lightness at which the largest circle of hues fits into sRGB is 0.74, with a chroma of 0.1258.
+// The largest circle of hues that fits into sRGB has a lightness of 0.74 and a chroma of 0.1258.
 constexpr double kPhaseLightness = 0.74;
 constexpr double kPhaseChroma = 0.12;
 constexpr double kPhaseZeroHueDeg = 30.0;
 
-// Both halves are straight lines of OKLab, so that equal steps of a value are equal distances; the ends differ in hue
-// alone, blue and red, which those who see few colours tell apart too.
+// Both halves are straight lines in OKLab, so that equal steps of a value are equal distances; the ends differ in hue
+// only, blue and red, which are distinguishable with colour blindness too.
 constexpr double kMiddleLightness = 0.97;
 constexpr double kEndLightness = 0.42;
 constexpr double kEndChroma = 0.16;

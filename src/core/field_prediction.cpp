@@ -11,7 +11,7 @@
 namespace nearfield {
 namespace {
 
-/// Where the integral above k ends, in 1 / (2 distance): e^-14 is below the noise that predictions expect.
+/// Upper limit of the integral above k, in 1 / (2 distance): e^-14 is below the noise that predictions assume.
 constexpr double kEnd = 14.0;
 /// Simpson's intervals; at 16 pitches of 2 cm and 3 cm of distance a period of J0 has 20 of them.
 constexpr int kIntervals = 256;
@@ -97,7 +97,7 @@ std::vector<int> nearest_usable(const ArrayGeometry& geometry, std::span<const s
   const int row = channel / geometry.columns;
   const int column = channel % geometry.columns;
   std::vector<std::pair<double, int>> found;  // distance^2 in m^2
-  // A square that grows; what lies outside it is farther than half its side.
+  // A growing square; everything outside it is farther than half its side.
   const double pitch_m = std::min(geometry.pitch_x_m, geometry.pitch_y_m);
   for (double radius = 4.0;; radius *= 2.0) {
     found.clear();

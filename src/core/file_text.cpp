@@ -7,7 +7,7 @@
 namespace nearfield {
 namespace {
 
-/// An environment variable, so that a daemon that a player starts has it, too.
+/// An environment variable, so that a daemon started by a player inherits it.
 constexpr const char* kHidesFileText = "NEARFIELD_HIDE_FILE_TEXT";
 
 }  // namespace

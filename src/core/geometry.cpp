@@ -13,13 +13,13 @@
 namespace nearfield {
 namespace {
 
-/// Of the smaller pitch: how far from its place on the grid a microphone may stand.
+/// Largest deviation of a microphone from its grid position, as a share of the smaller pitch.
 constexpr double kGridTolerance = 0.01;
-/// Keeps nonsense out; an array of which anything can be computed in single precision is smaller.
+/// Excludes absurd values; an array that can be computed in single precision is smaller.
 constexpr double kFarthestMicrophone_m = 50.0;
-/// Microphones nearer than this to each other are at one place.
+/// Two microphones closer than this are at the same position.
 constexpr double kSamePlace_m = 1e-6;
-/// Depth over width from which microphones are round a body, not before a surface.
+/// Ratio of depth to width above which the microphones surround a body instead of facing a surface.
 constexpr double kDepthOfBody = 0.1;
 
 double distance2(const MicrophonePosition& a, const MicrophonePosition& b) {
@@ -29,15 +29,15 @@ double distance2(const MicrophonePosition& a, const MicrophonePosition& b) {
   return x * x + y * y + z * z;
 }
 
-/// One axis of a grid: coordinates that lie in `count` clusters, evenly spaced.
+/// One axis of a grid: coordinates in `count` evenly spaced clusters.
 struct GridAxis {
   std::vector<int> index;  ///< [microphone]
   int count = 1;
-  double first_m = 0.0;  ///< of the first cluster, by least squares
-  double pitch_m = 0.0;  ///< likewise; 0 of a single cluster
+  double first_m = 0.0;  ///< position of the first cluster, by least squares
+  double pitch_m = 0.0;  ///< pitch by least squares; 0 for a single cluster
 };
 
-/// The clusters are separated by gaps above half of the largest one.
+/// Gaps above half of the largest one separate the clusters.
 GridAxis axis_of(const std::vector<double>& coordinates_m) {
   std::vector<std::size_t> order(coordinates_m.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -83,8 +83,9 @@ double extent_of(const std::vector<MicrophonePosition>& positions_m, double Micr
   return *most - *least;
 }
 
-/// The mean of all places, and 0 along an axis where it is as good as 0: then positions stay what was given, to the
-/// last bit. The given origin for microphones round a body: its surface and sources are given on the same axes.
+/// The mean of all positions, with coordinates that are almost 0 set to 0: then positions keep the given values to the
+/// last bit. For microphones around a body it is the given origin, since its surface and sources are given on the same
+/// axes.
 MicrophonePosition origin_of(const std::vector<MicrophonePosition>& positions_m) {
   const double width_m =
       std::max(extent_of(positions_m, &MicrophonePosition::x_m), extent_of(positions_m, &MicrophonePosition::y_m));
@@ -108,8 +109,8 @@ bool lies_on(const GridAxis& axis, const std::vector<double>& coordinates_m, dou
   return true;
 }
 
-/// What clusters of x and of y are, before it is checked that they are a grid. A scatter has a cluster for each
-/// microphone, or so; a single row may stand a little off one line, in clusters that mean nothing.
+/// The grid formed by the clusters of x and y, if they form one. Scattered microphones have about one cluster each; a
+/// single row may deviate slightly from a straight line, in clusters without meaning.
 std::optional<ArrayGeometry> grid_of(const std::vector<MicrophonePosition>& positions_m) {
   const std::vector<double> x_m = coordinates(positions_m, &MicrophonePosition::x_m);
   const std::vector<double> y_m = coordinates(positions_m, &MicrophonePosition::y_m);

@@ -15,14 +15,14 @@ namespace {
 using Vector = std::array<double, 3>;
 using Matrix = std::array<Vector, 3>;
 
-/// A microphone is larger than this, so that two cannot be nearer.
+/// Size of a microphone, the least possible distance of two.
 constexpr double kLeastDistance_m = 0.5e-3;
-/// Arrays outdoors have microphones a metre or two apart; those that are farther see waves of at most 57 Hz without
-/// aliases.
+/// Arrays outdoors have microphones a metre or two apart; with larger distances only waves of at most 57 Hz are free of
+/// aliasing.
 constexpr double kMostDistance_m = 3.0;
-/// Out of its plane an array may be by this share of its size.
+/// Tolerated deviation from the array's plane, as a share of its size.
 constexpr double kFlatness = 0.01;
-/// An array that is tilted by less is one that was built as well as could be.
+/// A smaller tilt is within the precision of construction.
 constexpr double kTiltInDegrees = 1.0;
 constexpr double kDegrees = 180.0 / std::numbers::pi;
 constexpr std::array<char, 3> kNames = {'x', 'y', 'z'};
@@ -60,13 +60,13 @@ double along(const Matrix& moments, const Vector& direction) {
   return std::max(sum, 0.0);
 }
 
-/// What microphones that lie in a plane have in common.
+/// Plane through the microphones, if there is one.
 struct Flat {
-  bool is_plane = false;  ///< and no line
-  Vector normal{};        ///< of length 1, its largest component above 0
+  bool is_plane = false;  ///< false for a line
+  Vector normal{};        ///< unit length, its largest component above 0
 };
 
-/// In a plane moments have rank 2, and each column of their adjugate is along its normal.
+/// The plane's normal: in a plane the moments have rank 2, and each column of their adjugate is along the normal.
 Flat flat_of(const ArrayGeometry& geometry) {
   const Matrix m = moments_of(geometry);
   const auto minor = [&](std::size_t row, std::size_t column) {
@@ -94,13 +94,13 @@ Flat flat_of(const ArrayGeometry& geometry) {
   return flat;
 }
 
-/// To three decimals, and never -0.
+/// Rounded to three decimals, and never -0.
 double rounded(double value) {
   constexpr double kPerUnit = 1000.0;
   return std::round(value * kPerUnit) / kPerUnit + 0.0;
 }
 
-/// Seen towards the sources with the file's z up, whichever way they are.
+/// Rotation seen towards the sources with the file's z up, for both directions.
 std::string rotation_of_upright(std::size_t normal) {
   const auto [before, behind] = normal == 1 ? std::pair{AxesOfFile{1, -3, -2}, AxesOfFile{-1, -3, 2}}
                                             : std::pair{AxesOfFile{-2, -3, -1}, AxesOfFile{2, -3, 1}};
@@ -131,7 +131,7 @@ std::string doubt_of_plane(const ArrayGeometry& geometry) {
       tilt_deg, tilt_deg, rounded(sign * flat.normal[1] / across), rounded(-sign * flat.normal[0] / across));
 }
 
-/// The distance to the nearest of any microphone, the least of all.
+/// The smallest distance between two microphones.
 double least_distance_m(const ArrayGeometry& geometry) {
   if (geometry.is_grid()) {
     return geometry.channels() > 1 ? std::min(geometry.pitch_x_m, geometry.pitch_y_m) : 0.0;

@@ -8,7 +8,7 @@
 namespace nearfield {
 namespace {
 
-/// What the coordinates of an array's microphones span along an axis.
+/// Range of the microphones' coordinates along an axis.
 struct Span {
   double low_m;
   double high_m;
@@ -25,7 +25,8 @@ Span span_along(const ArrayGeometry& geometry, double MicrophonePosition::*axis)
   return span;
 }
 
-/// The pitch p of (width / p + 1) (height / p + 1) = count. `otherwise_m` where all microphones have one x and one y.
+/// The pitch p that solves (width / p + 1) (height / p + 1) = count. `otherwise_m` if all microphones share one x and
+/// one y.
 double pitch_of(double width_m, double height_m, int count, double otherwise_m) {
   const double sum_m = width_m + height_m;
   const double pitch_m =
@@ -34,7 +35,7 @@ double pitch_of(double width_m, double height_m, int count, double otherwise_m) 
 }
 
 int nodes_along(double length_m, double pitch_m) {
-  constexpr double kRounding = 1e-9;  // so that the rounding of a length of whole pitches adds no node
+  constexpr double kRounding = 1e-9;  // so that rounding of a length of whole pitches adds no node
   return length_m > 0.0 ? 1 + static_cast<int>(std::ceil(length_m / pitch_m - kRounding)) : 1;
 }
 

@@ -39,7 +39,7 @@ Part figure(std::string name, std::string quantity, std::string unit, std::vecto
 
 std::vector<std::string> axes_of(std::initializer_list<std::string_view> names) { return {names.begin(), names.end()}; }
 
-/// One list for both directions.
+/// The products of images; one list for both directions of conversion.
 std::vector<Part> parts_of(const ImagesHeader& header) {
   const auto images = [&](std::string name, std::vector<std::string> axes,
                           std::vector<std::complex<float>> ImageFrame::*values) {
@@ -76,7 +76,7 @@ std::vector<Part> parts_of(const ImagesHeader& header) {
   return parts;
 }
 
-/// Whether a frame of one is a frame of the other, whatever words they have for a quantity.
+/// True if frames of both have the same layout, ignoring the names of quantities.
 bool is_alike(const ResultHeader& a, const ResultHeader& b) {
   const auto same = [](const Product& one, const Product& other) {
     return one.name == other.name && one.form == other.form && one.type == other.type && one.axes == other.axes;

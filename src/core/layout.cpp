@@ -25,8 +25,8 @@ void require_fit(WireLayout layout, const ArrayGeometry& geometry) {
   }
 }
 
-/// Sub-arrays come column by column, left to right, and within a column from the bottom to the top; each holds its 64
-/// microphones row-wise from its top left, the upper four rows in its first word (thesis, appendix B).
+/// Sub-arrays are ordered column by column, left to right, and within a column from the bottom to the top; each holds
+/// its 64 microphones row-wise from its top left, the upper four rows in its first word (thesis, appendix B).
 int sorama_channel(int wire_bit) {
   const int sub_array = wire_bit / (kSubArraySide * kSubArraySide);
   const int microphone = wire_bit % (kSubArraySide * kSubArraySide);

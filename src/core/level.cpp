@@ -15,7 +15,7 @@ constexpr double kReferenceIntensity = 1e-12;     ///< W/m^2
 constexpr double kReferenceVelocity = 5e-8;       // m/s rms, ISO 1683
 constexpr double kReferenceDisplacement = 1e-12;  // m rms
 
-/// A plain number, a power in W, or the square of a whole unit: "(m/s)^2", but not "W/m^2" or "1/s^2".
+/// True for a plain number, a power in W, or the square of a whole unit: "(m/s)^2", but not "W/m^2" or "1/s^2".
 bool is_unit_of_power(const std::string& unit) {
   const bool is_square = unit.size() > 2 && unit.ends_with("^2");
   const bool is_of_one_unit =

@@ -32,7 +32,7 @@ std::vector<Pixel> finite_pixels(std::span<const std::complex<float>> reference,
   return pixels;
 }
 
-/// 1 / maximum magnitude; 1 for an image that is zero everywhere, which so stays zero.
+/// 1 / maximum magnitude; 1 for an image that is zero everywhere, so that it stays zero.
 double normalisation(double maximum) { return maximum > 0.0 ? 1.0 / maximum : 1.0; }
 
 /// Ratio of two energies, with 0 / 0 = 0: two zero images agree.

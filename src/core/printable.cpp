@@ -7,7 +7,7 @@
 namespace nearfield {
 namespace {
 
-/// The control characters U+0080 to U+009F, of two bytes in UTF-8, which terminals obey as they obey ESC.
+/// True for the control characters U+0080 to U+009F, two bytes in UTF-8, which terminals interpret like ESC sequences.
 bool is_late_control(std::string_view text, std::size_t at) {
   return text[at] == '\xc2' && at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) >= 0x80U &&
          static_cast<unsigned char>(text[at + 1]) < 0xa0U;

@@ -10,7 +10,7 @@ enum class LineEnds { kKept, kEscaped };
 /// \n; all else unchanged.
 std::string printable(std::string_view text, LineEnds line_ends = LineEnds::kEscaped);
 
-/// As above, for text that a message quotes from a file: long text is cut and ends in "...".
+/// Like printable(), for text that a message quotes from a file: long text is cut and ends in "...".
 std::string shown_text(std::string_view text);
 
 }  // namespace nearfield

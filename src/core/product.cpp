@@ -33,7 +33,7 @@ constexpr std::array<FormName, 3> kForms = {
 
 constexpr std::size_t padded(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// The product, at most `most`; both factors come from a file and may have any value.
+/// The product, at most `most`; both factors come from a file and may be arbitrary.
 std::size_t bounded_product(std::size_t a, std::size_t b, std::size_t most) {
   return b != 0 && a > most / b ? most : a * b;
 }

@@ -116,7 +116,7 @@ std::string_view name_of(FieldPrior prior) {
 }
 
 BinRange bins_of(const Band& band, const FrontEndSettings& front_end, double sample_rate_hz) {
-  constexpr double kRounding = 1e-9;  // a bin that a band was cut at belongs to it, however it was written
+  constexpr double kRounding = 1e-9;  // a bin at the limit of a band belongs to it, despite rounding
   const double bin_hz = sample_rate_hz / front_end.window_samples;
   const auto bin_from = [&](double frequency_hz) {
     const double most = std::floor((front_end.window_samples + 1.0) / 2.0);

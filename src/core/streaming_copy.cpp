@@ -13,7 +13,7 @@ namespace {
 #ifdef __SSE2__
 constexpr std::size_t kStoreWords = sizeof(__m128i) / sizeof(std::uint32_t);
 
-/// Whole stores from `to` on, which is aligned to one.
+/// Copies whole stores to `to`, which must be aligned to one.
 void stream(const std::uint32_t* from, std::uint32_t* to, std::size_t words) {
   for (std::size_t i = 0; i < words; i += kStoreWords) {
     _mm_stream_si128(reinterpret_cast<__m128i*>(to + i), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
@@ -21,7 +21,7 @@ void stream(const std::uint32_t* from, std::uint32_t* to, std::size_t words) {
   _mm_sfence();
 }
 
-/// Words of `to` before the first one that a store may begin at.
+/// Words of `to` before the first aligned store.
 std::size_t words_before_store(const std::uint32_t* to) {
   const std::size_t place = reinterpret_cast<std::uintptr_t>(to) / sizeof(std::uint32_t) % kStoreWords;
   return (kStoreWords - place) % kStoreWords;

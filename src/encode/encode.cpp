@@ -16,8 +16,8 @@
 namespace nearfield {
 namespace {
 
-/// A sound file that only libsndfile reads, such as FLAC or a WAV file of mu-law: what the readers of time data have is
-/// theirs.
+/// True for a sound file that only libsndfile reads, such as FLAC or a WAV file of mu-law; the readers of time data
+/// take precedence.
 bool is_for_libsndfile(const std::filesystem::path& path) {
   constexpr std::array<char, 8> kSignature = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
   std::array<char, 8> start{};
@@ -51,7 +51,7 @@ CaptureTarget::CaptureTarget(const std::filesystem::path& output, const EncodeOp
       dead_channels_(std::move(dead_channels)),
       channel_of_input_(measurement.geometry.placement ? measurement.geometry.placement->channel_of_input
                                                        : std::vector<int>()),
-      // Its channels are the input's, whatever their order.
+      // Its channels are in the input's order.
       synthesizer_({.layout = default_layout(measurement.geometry),
                     .geometry = measurement.geometry.in_channel_order(),
                     .sample_rate_hz = options.clock_hz,

@@ -41,7 +41,7 @@ struct EncodeOptions {
 
 struct EncodeReport {
   std::uint64_t bit_times = 0;
-  double sensitivity_dbfs = 0.0;       ///< as written; converts the bits back to the input's own pascal
+  double sensitivity_dbfs = 0.0;       ///< written value; converts the bits back to the input's own pascal
   std::vector<double> frequencies_hz;  ///< spectra only, as encoded
   std::vector<int> dead_channels;      ///< with input values that are not finite; deliver zeros only
   OverloadReport overload;

@@ -9,7 +9,7 @@
 namespace nearfield {
 namespace {
 
-/// One frame of a spectra file, channels that are not finite set to zero.
+/// One frame of a spectra file, with channels that are not finite set to zero.
 struct SpectraFrame {
   std::vector<double> frequencies_hz;
   std::vector<std::complex<float>> spectra;  // [frequency][channel], Pa peak
@@ -44,7 +44,7 @@ SpectraFrame take_frame(const std::string& place, const SpectraFile& file, std::
   return frame;
 }
 
-/// Returns the largest distance that a frequency was moved.
+/// Returns the largest shift of a frequency.
 double snap(std::vector<double>& frequencies_hz, int window_samples, double clock_hz) {
   const double bin_hz = clock_hz / kBitsPerWord / window_samples;
   double largest = 0.0;
@@ -65,7 +65,7 @@ void check_frequencies(const std::string& place, const std::vector<double>& freq
   }
 }
 
-/// Mean square over the live microphones and over time of each frequency's tone.
+/// Mean square of each frequency's tone over the live microphones and over time.
 std::vector<double> powers_of(const SpectraFrame& frame) {
   std::vector<double> powers;
   for (std::size_t i = 0; i < frame.frequencies_hz.size(); ++i) {

@@ -11,7 +11,7 @@
 namespace nearfield {
 namespace {
 
-/// Length of the segments among which the loudest sets the level: one usual window at the nominal clock.
+/// Length of the segments, of which the loudest sets the level: one default window at the nominal clock.
 constexpr double kSegmentSeconds = 1024 * kBitsPerWord / kBitRateHz;
 
 constexpr std::uint64_t kReadSamples = 1024;
@@ -50,7 +50,7 @@ std::vector<int> find_dead(const Recording& recording) {
   return few_or_throw(recording.place, not_finite);
 }
 
-/// The rest after the last whole segment does not count, unless it is all there is.
+/// A remainder after the last whole segment is ignored, unless it is everything.
 double rms_of_loudest_segment(const Recording& recording, const std::vector<int>& dead) {
   const auto channels = static_cast<std::size_t>(recording.channels);
   std::vector<double> live(channels, 1.0);

@@ -21,20 +21,21 @@
 namespace nearfield {
 namespace {
 
-/// Up to here the converter goes to an eighth of the bit rate and the interpolator does the rest, which takes an eighth
-/// of the time; the interpolator's band is what such a recording can hold.
+/// Up to this rate the converter produces an eighth of the bit rate and the interpolator the rest, in an eighth of the
+/// time; the interpolator's band covers such a recording.
 constexpr double kHighestRateInTwoStepsHz = 96000.0;
 
 constexpr std::size_t kBlockSamples = 4096;
 
-/// Sizes that a program writes where it cannot know, since a pipe cannot be gone back in: libsndfile reads to the end.
+/// True for placeholder sizes that a program writes to a pipe, where it cannot go back to the header: libsndfile then
+/// reads to the end.
 bool is_open_size(std::uint64_t bytes) {
   constexpr std::uint64_t kNear = 4096;
   constexpr std::uint64_t kHalf = std::uint64_t{1} << 31U;
   return bytes >= 2 * kHalf - kNear || (bytes >= kHalf - kNear && bytes <= kHalf + kNear);
 }
 
-/// Bytes of a sample of formats that do not compress; 0 of others.
+/// Bytes per sample of uncompressed formats; 0 for others.
 std::uint64_t bytes_of_sample(int format) {
   switch (format & SF_FORMAT_SUBMASK) {
     case SF_FORMAT_PCM_S8:
@@ -56,7 +57,7 @@ std::uint64_t bytes_of_sample(int format) {
   }
 }
 
-/// What libsndfile wrote down while it read the header. It reads on where sizes contradict each other.
+/// Log of libsndfile's header parsing. It continues where sizes contradict each other.
 std::string log_of(SNDFILE* file) {
   constexpr int kMostBytes = 16384;
   std::string log(kMostBytes, '\0');
@@ -65,7 +66,7 @@ std::string log_of(SNDFILE* file) {
   return log;
 }
 
-/// The number at the text's start, which is removed from it.
+/// Reads the number at the text's start, and removes it from the text.
 std::optional<std::uint64_t> take_number(std::string_view& text) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -80,7 +81,8 @@ struct Contradiction {
   std::uint64_t found;
 };
 
-/// By a line such as " SSND : 35288 (should be 21154)", in which nothing else stands: others quote the file's texts.
+/// Parses a line such as " SSND : 35288 (should be 21154)", with nothing else in it: other lines quote the file's
+/// texts.
 std::optional<Contradiction> contradiction_in(std::string_view line) {
   constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz ";
   constexpr std::string_view kBetween = " (should be ";
@@ -99,7 +101,7 @@ std::optional<Contradiction> contradiction_in(std::string_view line) {
   return found && line.starts_with(')') ? std::optional(Contradiction{name, *stated, *found}) : std::nullopt;
 }
 
-/// Throws DataError where a chunk ends behind the end of the file.
+/// Throws DataError if a chunk ends after the end of the file.
 void require_all_there(const std::string& log, const std::filesystem::path& path) {
   std::istringstream lines(log);
   for (std::string line; std::getline(lines, line);) {
@@ -113,7 +115,7 @@ void require_all_there(const std::string& log, const std::filesystem::path& path
   }
 }
 
-/// Where the header of an AU file, of either order of bytes, says that its samples begin.
+/// Offset of the samples according to the header of an AU file, of either byte order.
 std::uint64_t data_offset_of_au(const std::filesystem::path& path) {
   std::array<char, 8> head{};
   std::ifstream(path, std::ios::binary).read(head.data(), head.size());
@@ -127,13 +129,13 @@ std::uint64_t data_offset_of_au(const std::filesystem::path& path) {
   return offset;
 }
 
-/// Samples behind the stated number would be lost without a word.
+/// Throws DataError for samples after the stated number, which would be lost silently.
 void require_all_stated(const SF_INFO& info, const std::string& log, const std::filesystem::path& path) {
-  constexpr std::uint64_t kMuch = 4096;  // of other chunks, where libsndfile finds nothing odd there
+  constexpr std::uint64_t kMuch = 4096;  // allowance for other chunks that libsndfile does not report
   const std::uint64_t samples = static_cast<std::uint64_t>(info.frames) * static_cast<std::uint64_t>(info.channels) *
                                 bytes_of_sample(info.format);
   const std::uint64_t size = std::filesystem::file_size(path);
-  const bool is_au = (info.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AU;  // in which nothing follows them
+  const bool is_au = (info.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AU;  // AU files have nothing after the samples
   const bool is_odd = is_au || log.find("***") != std::string::npos;
   const std::uint64_t before = is_au ? data_offset_of_au(path) : 0;
   if (samples > 0 && is_odd && size > before + samples + kMuch) {
@@ -215,7 +217,7 @@ struct ChannelGroup {
   std::size_t channels;
   std::unique_ptr<SRC_STATE, DeleteConverter> converter;
   std::vector<float> input;   ///< [sample][channel of the group]
-  std::vector<float> output;  ///< one block, likewise
+  std::vector<float> output;  ///< one block, [sample][channel of the group]
 };
 
 ChannelGroup make_group(std::size_t first_channel, std::size_t channels) {
@@ -243,7 +245,7 @@ void scatter(const ChannelGroup& group, std::size_t samples, std::size_t all_cha
   }
 }
 
-/// What one call takes and gives, in samples of each channel.
+/// Samples per channel that one call consumed and produced.
 struct Converted {
   std::size_t used = 0;
   std::size_t made = 0;
@@ -302,7 +304,7 @@ void Resampler::process(std::span<const float> input, bool last, std::vector<flo
   std::size_t used = 0;
   Converted converted;
   do {
-    // Every converter takes and gives the same, since all see the same lengths.
+    // All converters consume and produce the same number, since all see the same lengths.
     for (ChannelGroup& group : state.groups) {
       converted = convert(group, used, last, state.ratio);
       scatter(group, converted.made, state.channels, state.block);

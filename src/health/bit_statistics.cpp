@@ -7,16 +7,16 @@
 namespace nearfield::health {
 namespace {
 
-/// Words that go through the planes together: vectors for the compiler.
+/// Number of words processed together, so that the compiler vectorises.
 constexpr std::size_t kTile = 8;
 using Tile = std::array<std::uint32_t, kTile>;
 
-constexpr std::size_t kShortPlanes = 4;  // counts up to 15, then they are added to the long ones
+constexpr std::size_t kShortPlanes = 4;  // counts up to 15, then flushed to the long ones
 constexpr std::size_t kShortBits = 15;
 constexpr std::size_t kCountPlanes = 13;  // up to 4096
-constexpr std::size_t kRunPlanes = 8;     // up to 255, where it stays
+constexpr std::size_t kRunPlanes = 8;     // up to 255, where it saturates
 
-/// Up to 15 bits a lane, then their sum into the long counter.
+/// Counts up to 15 bits per lane, then adds them to the long counter.
 class Count {
  public:
   void add(const Tile& bits) {
@@ -54,7 +54,7 @@ class Count {
   std::array<Tile, kCountPlanes> long_{};
 };
 
-/// Bits equal to the one before, in a row; it stays at its end. `reached` has the planes that were ever set.
+/// Counts consecutive bits that equal their predecessor; saturates. `reached` has the planes that were ever set.
 class Run {
  public:
   void add(const Tile& equal) {
@@ -96,7 +96,7 @@ struct TileCounts {
   Run equal;
 };
 
-/// `used` words of each bit-time from `first` on; lanes of the others stay 0.
+/// Counts `used` words of each bit-time from `first` on; lanes of the others stay 0.
 void count_tile(std::span<const std::uint32_t> wire, std::size_t stride, std::size_t bit_times, std::size_t used,
                 TileCounts& counts) {
   Tile before{};

@@ -13,45 +13,46 @@ using Complex = std::complex<double>;
 constexpr std::size_t kFieldSize = LocalField::kSize;
 constexpr double kLeastLikelihood = std::numeric_limits<double>::min();
 
-/// Variances of healthy microphones' gains along and across the phase of what they hear: standard deviations of 0.5 dB
-/// and 1.7 degrees, about those of anything within the 1 dB and 3 degrees of data sheets.
+/// Variances of healthy microphones' gains along and across the phase of their signal: standard deviations of 0.5 dB
+/// and 1.7 degrees, about those of values within the 1 dB and 3 degrees of data sheets.
 constexpr double kLevelVariance = 3.31e-3;
 constexpr double kPhaseVariance = 8.8e-4;
 constexpr double kGainVariance = kLevelVariance + kPhaseVariance;
-/// Shares of the power around a microphone, and of the array's mean power, that any prior may miss: 3 % and 0.3 % of
-/// the pressure.
+/// Shares of the power around a microphone, and of the array's mean power, tolerated as a prior's error: 3 % and 0.3 %
+/// of the pressure.
 constexpr double kLocalFloor = 1e-3;
 constexpr double kArrayFloor = 1e-5;
-/// A healthy microphone may have four times (6 dB) its neighbours' noise, which is what patterns behind the first show.
+/// A healthy microphone may have four times (6 dB) its neighbours' noise, which patterns after the first consist of.
 constexpr double kUnlikeNoise = 4.0;
-/// Below this share of its prediction a deviation is no evidence, and below so many times the least variance.
+/// A deviation below this share of its prediction, or below so many times the least variance, is no evidence.
 constexpr double kNear = 0.15;
 constexpr double kLeastVariances = 3.0;
 
-/// Microphones whose predictions choose the priors, and what their mean counts against the neighbours' own evidence.
+/// Number of microphones whose predictions choose the priors, and weight of their mean against the neighbours' own
+/// evidence.
 constexpr std::size_t kSample = 48;
 constexpr double kSampleWeight = 50.0;
-/// Neighbours at most that are left out of the sample's predictions, as bad ones that are not known yet: those that
-/// miss theirs by more than so many times the set's mean.
+/// Most neighbours left out of the sample's predictions, as unknown bad ones: those whose misfit exceeds this multiple
+/// of the set's mean.
 constexpr int kTrimmed = 2;
 constexpr double kStriking = 6.0;
-/// Squared standard deviations beyond which a sample counts no more.
+/// Limit of a sample's misfit, in squared standard deviations.
 constexpr double kMostMisfit = 16.0;
-/// Priors with which microphones are judged at first; only against one that looks bad do all of them count.
+/// Number of priors used first; all are used only for a microphone that looks bad.
 constexpr std::size_t kFirstChoices = 4;
 constexpr double kMostBehind = 25.0;
 constexpr double kSuspicious = 3.0;
-/// Share of places in a field at which another prior holds than in most of the array, such as close to a source.
+/// Share of positions in a field where another prior holds than in most of the array, such as close to a source.
 constexpr double kExceptional = 0.05;
 
-/// Neighbours at most that may be bad beside a bad microphone without being known yet.
+/// Most unknown bad neighbours assumed beside a bad microphone.
 constexpr int kMostCompanions = 1;
-/// Priors by which they are looked for, and with which microphones are then judged.
+/// Number of priors for finding them, and for the judgement without them.
 constexpr std::size_t kOrders = 3;
 constexpr std::size_t kCompanionChoices = 6;
-/// Odds from which on companions are not looked for.
+/// Log odds above which companions are not searched for.
 constexpr double kClear = 15.0;
-/// Fewer neighbours predict nothing.
+/// Fewest neighbours for a prediction.
 constexpr std::size_t kFewestNeighbours = 10;
 
 double student(double squares, double freedom) { return freedom * std::log1p(squares / freedom); }
@@ -137,7 +138,7 @@ double FieldEvidence::power_around(std::size_t channel, std::span<const std::uin
 
 namespace {
 
-/// The set's field without the members that are left out.
+/// The set's field without the excluded members.
 LocalField known_field(const Precision& precision, const LocalField::Values& values,
                        std::span<const int, kFieldSize> members, std::span<const std::uint8_t> left_out) {
   LocalField field(precision, values);
@@ -157,7 +158,7 @@ bool has_enough(std::span<const int, kFieldSize> members, std::span<const std::u
 
 }  // namespace
 
-/// Of the predictive distribution, bounded against bad microphones.
+/// Log density of the predictive distribution, bounded against bad microphones.
 double FieldEvidence::log_density(std::size_t prior, std::size_t channel,
                                   std::span<const std::uint8_t> left_out) const {
   const Precision& precision = priors_->precision(prior, neighbourhoods_->shape_of(channel));
@@ -287,9 +288,9 @@ FieldEvidence::Found FieldEvidence::judge_by(std::size_t choices, std::size_t ch
   return found;
 }
 
-/// Bad neighbours that are not known yet widen what is expected. Without some of them, the worst ones by one of the
-/// priors, the odds may be clear; they count as far as leaving them out, together with the microphone itself, explains
-/// the set that much better.
+/// Unknown bad neighbours widen the prediction. Without some of them, the worst ones according to one of the priors,
+/// the odds may be clear; they count only as far as leaving them out, together with the microphone itself, explains the
+/// set better.
 FieldEvidence::Found FieldEvidence::without_companions(std::vector<LocalField> fields, std::size_t order, Complex value,
                                                        double floor) const {
   std::vector<double> whole;
@@ -314,7 +315,7 @@ FieldEvidence::Found FieldEvidence::without_companions(std::vector<LocalField> f
   return found;
 }
 
-/// Values of microphones that are left out are taken to be as predicted.
+/// Microphones that are left out are replaced by their predictions.
 bool FieldEvidence::is_near(std::size_t channel, std::span<const std::uint8_t> left_out, double own_floor) const {
   if (choices_.empty()) {
     return true;

@@ -15,7 +15,7 @@ class Misfit {
   struct Part {
     double weight = 0.0;
     std::complex<double> value;
-    double variance = 0.0;  ///< of the prediction and the noise, without healthy gain deviations
+    double variance = 0.0;  ///< variance of prediction and noise, without healthy gain deviations
     double freedom = 0.0;
     /// Squared deviation from `value`, in units of the variance of healthy microphones.
     [[nodiscard]] double squares(std::complex<double> deviation) const;
@@ -53,12 +53,12 @@ class FieldEvidence {
   void choose_priors(std::span<const std::uint8_t> left_out);
 
   struct Found {
-    double log_odds = 0.0;  ///< that the microphone is not healthy
+    double log_odds = 0.0;  ///< evidence that the microphone is not healthy
     Misfit misfit;
   };
   /// left_out [channel]: 1, excluded from predictions. own_floor: power of deviations to be expected in any case.
   [[nodiscard]] Found judge(std::size_t channel, std::span<const std::uint8_t> left_out, double own_floor) const;
-  /// As judge(), always with all priors, not only the first ones.
+  /// Like judge(), but always with all priors, not only the first ones.
   [[nodiscard]] Found judge_thoroughly(std::size_t channel, std::span<const std::uint8_t> left_out,
                                        double own_floor) const;
   /// Quick test: true if the microphone is so near to its prediction that judge() would find nothing.

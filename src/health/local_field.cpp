@@ -23,7 +23,7 @@ LocalField::LocalField(const Precision& precision, const Values& values)
   std::array<double, kSize> re{};
   std::array<double, kSize> im{};
   for (std::size_t b = 0; b < kSize; ++b) {
-    const double* row = precision.matrix.data() + b * kSize;  // a symmetric matrix: its column
+    const double* row = precision.matrix.data() + b * kSize;  // the matrix is symmetric: also its column
     for (std::size_t a = 0; a < kSize; ++a) {
       re[a] += row[a] * values[b].real();
       im[a] += row[a] * values[b].imag();
@@ -35,7 +35,7 @@ LocalField::LocalField(const Precision& precision, const Values& values)
   }
 }
 
-/// Conditions on nothing of the member: the Schur complement of the precision.
+/// Marginalises over the member: the Schur complement of the precision.
 void LocalField::leave_out(std::size_t member) {
   if (!has_own_) {
     own_ = precision_->matrix;

@@ -10,11 +10,11 @@
 namespace nearfield::health {
 namespace {
 
-/// Weak, mismatched and swapped microphones: where they are more than a few, and more than this share of all, a field
-/// that no prior expects is as likely a cause, or another order of the channels.
+/// Weak, mismatched and swapped microphones: if they are more than a few, and more than this share of all, a field that
+/// no prior expects, or another order of the channels, is as likely the cause.
 constexpr std::size_t kFewUnlike = 3;
 constexpr std::size_t kUnlikeShare = 40;
-/// Of all microphones; where more alternate, the array is idle.
+/// Share of all microphones; if more alternate, the array is idle.
 constexpr std::size_t kIdleShare = 4;
 
 std::vector<std::size_t> spread(std::size_t count, std::size_t most) {
@@ -111,8 +111,8 @@ std::vector<std::complex<float>> Monitor::calibrated() const {
 }
 
 void Monitor::decide() {
-  // Each second all microphones are put back: those that are bad by what the masks of others leave of their neighbours
-  // are not found again, and from then on they predict others.
+  // Each second all microphones are included again: those that seemed bad only because masks left too few of their
+  // neighbours are not found again, and predict others from then on.
   const bool from_scratch = decisions_ % kFromScratch == 0;
   SpectraJudge::Known known{.excluded = excluded_, .suspects = {}, .deviations = deviations_};
   for (std::size_t i = 0; i < channels_; ++i) {
@@ -138,7 +138,7 @@ void Monitor::decide() {
   std::fill(alternating_blocks_.begin(), alternating_blocks_.end(), 0);
 }
 
-/// [channel], another channel that had the same numbers in all windows; -1 where there is none, or where all are 0.
+/// [channel], another channel with the same numbers in all windows; -1 if there is none, or all are 0.
 std::vector<int> Monitor::twins() const {
   const std::size_t rows = spectra_.size() / channels_;
   const auto compare = [&](std::size_t a, std::size_t b) {
@@ -168,7 +168,7 @@ std::vector<int> Monitor::twins() const {
   return twins;
 }
 
-/// Names those that do not fit and have the numbers of one that does.
+/// Marks as copied the channels that do not fit and have the numbers of one that does.
 void Monitor::name_copies(std::vector<Finding>& findings) const {
   const bool has_any = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
     return is_bad(finding.condition) && finding.deviation > 0.0;
@@ -225,7 +225,7 @@ void Monitor::vote(std::size_t channel, const Finding& found) {
     condition = found.condition;
     deviations_[channel] = found.deviation;
   }
-  // Among what is wrong the first word stays, but for what is certain, and for what the bits say.
+  // The first condition found is kept, except that a certain one, or one found from the bits, replaces it.
   if (is_found && votes.certain == decisions_to_enter_ &&
       (certain_[channel] == 0 || found.condition == Condition::kStuck)) {
     condition = found.condition;

@@ -11,25 +11,25 @@ namespace {
 
 using Complex = std::complex<double>;
 
-/// Patterns of a frequency's windows that are judged: a tone and two more.
+/// Number of patterns judged per frequency: a tone and two more.
 constexpr std::size_t kPatterns = 3;
-/// Log odds of one pattern below this are what healthy microphones show every day; they do not add up.
+/// Log odds of one pattern below this are common for healthy microphones; they do not add up.
 constexpr double kOrdinary = 3.0;
 /// Sum of the log odds above kOrdinary from which on a microphone is found bad: 14 in a single pattern.
 constexpr double kFound = 11.0;
-/// The same for a microphone without any part of the field that is masked by default.
+/// Like kFound, for certainty about a microphone without any part of the field, which is masked by default.
 constexpr double kCertain = 20.0;
-/// Odds of a fault at which a pattern would show it, and at which a fault that was found would show again.
+/// Log odds at which a pattern would reveal a fault, and at which a known fault would be detected again.
 constexpr double kVisible = 12.0;
 constexpr double kTelling = 6.0;
-/// Odds against a fault from a frequency at which a gain of a half would be seen, and nothing is.
+/// Log odds against a fault from each frequency without a finding at which a gain of one half would be visible.
 constexpr double kContradiction = 4.0;
 constexpr double kFitting = 2.0;
-/// Deviation that a fault has at least, for what would be seen of it again.
+/// Minimum deviation assumed of a fault when checking whether it would be detected again.
 constexpr double kLeastDeviation = 0.3;
 /// Power of a microphone's own fluctuations over that of the tone: 80 dB below.
 constexpr double kOwnFluctuation = 1e-8;
-/// Times the noise around a microphone, which its prediction carries too.
+/// Factor on the noise around a microphone, which its prediction contains too.
 constexpr double kNoiseShare = 2.0;
 /// A microphone this far below the noise of all others is silent: 90 dB. Noise must itself be there, 120 dB below the
 /// field or more, as a calculated field without noise is 0 on its lines of symmetry.
@@ -37,9 +37,9 @@ constexpr double kSilence = 1e-9;
 constexpr double kLeastNoise = 1e-12;
 constexpr double kDeadGain = 0.15;
 constexpr double kWeakAngle = 0.5;
-/// Half as many windows that are not finite are no microphone's.
+/// Windows with values that are not finite make a microphone faulty if they are at least one in two.
 constexpr std::size_t kBrokenShare = 2;
-/// How far round an outlier others wait: it spoils their predictions.
+/// Radius within which only the worst outlier is left out per round, since it spoils the others' predictions.
 constexpr int kSpoiltReach = 2;
 constexpr int kMostRounds = 30;
 
@@ -131,9 +131,9 @@ void SpectraJudge::find_patterns(std::span<const std::complex<float>> spectra) {
   }
 }
 
-/// One frequency's values [window][channel]. Each window counts with the least of the windows' residuals over its own,
-/// the median of what neighbours do not predict: an event that all microphones share, such as a seam of a repeated
-/// recording, is one window among many and not the strongest pattern.
+/// One frequency's values [window][channel]. Each window is weighted by the least residual of all windows over its own,
+/// the residual being the median of what neighbours do not predict: an event common to all microphones, such as a seam
+/// of a repeated recording, then is one window among many and not the strongest pattern.
 std::vector<std::complex<float>> SpectraJudge::weighted(std::span<const std::complex<float>> spectra,
                                                         std::size_t frequency) {
   constexpr std::size_t kEnough = 256;
@@ -233,8 +233,8 @@ void SpectraJudge::fill(std::size_t channel) {
   }
 }
 
-/// Once more with patterns and priors that are chosen without the bad ones, where there are any: the noise of a loud
-/// one is a pattern with a share of the tone in it, which would count the tone twice.
+/// Repeats the choice of patterns and priors without the bad ones, if there are any: the noise of a loud one is a
+/// pattern with a share of the tone in it, which would count the tone twice.
 void SpectraJudge::leave_out_outliers(std::span<const std::complex<float>> spectra) {
   bool has_chosen_again = false;
   for (int round = 0; round < kMostRounds; ++round) {
@@ -264,7 +264,7 @@ void SpectraJudge::leave_out_outliers(std::span<const std::complex<float>> spect
   }
 }
 
-/// Power of the noise of a microphone and of its prediction, and of what its own gain may fluctuate by.
+/// Noise power of a microphone and of its prediction, and power of its own gain fluctuations.
 double SpectraJudge::own_floor(std::size_t frequency, std::size_t channel) const {
   const FieldEvidence& tone = patterns_[frequency].front();
   return kNoiseShare * noise_[frequency * channels_ + channel] +
@@ -298,7 +298,7 @@ void SpectraJudge::judge_channel(std::size_t channel) {
   }
 }
 
-/// Odds against a fault, of the frequencies at which the microphone fits.
+/// Log odds against a fault from the frequencies at which the microphone fits.
 double SpectraJudge::contradiction(std::size_t channel) const {
   double sum = 0.0;
   for (std::size_t f = 0; f < frequencies_; ++f) {
@@ -338,7 +338,8 @@ std::vector<std::size_t> SpectraJudge::new_outliers() const {
   return outliers;
 }
 
-/// A microphone against which nothing is found; one that was bad is well only where its fault would show.
+/// Finding for a microphone without evidence against it; one that was bad is well only where its fault would be
+/// detected.
 Finding SpectraJudge::well(std::size_t channel, double deviation) const {
   if (broken_[channel] != 0) {
     return {};
@@ -398,7 +399,7 @@ Finding SpectraJudge::finding_of(std::size_t channel, double deviation) const {
   return finding;
 }
 
-/// True if what `channel` has is what is predicted for `place`.
+/// True if the signal of `channel` matches the prediction for `place`.
 bool SpectraJudge::could_stand_at(std::size_t channel, std::size_t place) const {
   double odds = 0.0;
   for (std::size_t f = 0; f < frequencies_; ++f) {
@@ -412,7 +413,7 @@ bool SpectraJudge::could_stand_at(std::size_t channel, std::size_t place) const 
 void SpectraJudge::find_swapped(std::vector<Finding>& findings) const {
   std::vector<std::size_t> candidates;
   for (std::size_t i = 0; i < channels_; ++i) {
-    // In a field that changes, what belongs elsewhere passes for noise.
+    // In a changing field a signal from another position resembles noise.
     const Condition found = findings[i].condition;
     if (found == Condition::kWeak || found == Condition::kMismatched || found == Condition::kNoisy) {
       candidates.push_back(i);

@@ -10,15 +10,15 @@ namespace {
 
 using Complex = std::complex<double>;
 
-/// Times the median channel's power: the most with which a channel counts.
+/// Largest weight of a channel, times the median channel's power.
 constexpr double kMostShare = 10.0;
-/// Sweeps of rotations; matrices of 16 are diagonal to the last bits after six.
+/// Number of sweeps of rotations; matrices of 16 are diagonal to the last bits after six.
 constexpr int kSweeps = 8;
 
-/// Share of a pattern in one window from which on it is an event of that window.
+/// Share of a pattern in one window above which it is an event of that window.
 constexpr double kEvent = 0.4;
 
-/// conj(a) b, without the checks of the standard's product for infinities.
+/// conj(a) b, without the standard product's checks for infinities.
 Complex times(Complex a, Complex b) {
   return {a.real() * b.real() + a.imag() * b.imag(), a.real() * b.imag() - a.imag() * b.real()};
 }
@@ -48,7 +48,7 @@ std::vector<double> channel_weights(std::span<const std::complex<float>> spectra
   return powers;
 }
 
-/// [window][window], sums over channels of conj(y) y with their weights.
+/// [window][window], weighted sums over channels of conj(y) y.
 std::vector<Complex> gram(std::span<const std::complex<float>> spectra, std::size_t windows, std::size_t stride,
                           std::span<const double> weights) {
   std::vector<Complex> sums(windows * windows);
@@ -79,7 +79,7 @@ Eigen eigen_of(std::vector<Complex> matrix, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
     eigen.vectors[i * n + i] = 1.0;
   }
-  // Columns p and q of a matrix, times (c e^{j phi}, -s) and (s e^{j phi}, c).
+  // Multiplies columns p and q of a matrix by (c e^{j phi}, -s) and (s e^{j phi}, c).
   const auto turn_columns = [n](std::vector<Complex>& of, std::size_t p, std::size_t q, Complex cosine, Complex sine,
                                 double c, double s) {
     for (std::size_t i = 0; i < n; ++i) {
@@ -119,8 +119,8 @@ Eigen eigen_of(std::vector<Complex> matrix, std::size_t n) {
   return eigen;
 }
 
-/// Share of the noise that the weakest quarter of the patterns has of so many windows and microphones: the lower edge
-/// of Marchenko and Pastur's distribution, less the width of its first quarter.
+/// Share of the noise in the weakest quarter of the patterns, for this number of windows and microphones: the lower
+/// edge of Marchenko and Pastur's distribution, less the width of its first quarter.
 double weakest_share(std::size_t windows, std::size_t channels) {
   const double root = std::sqrt(static_cast<double>(windows) / static_cast<double>(std::max<std::size_t>(channels, 1)));
   return std::pow(std::max(1.0 - 0.8 * root, 0.3), 2);

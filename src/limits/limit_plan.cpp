@@ -25,11 +25,11 @@ using Settings = DaemonSettings::Limit;
 using Run = LimitPlan::Run;
 using Statistic = DaemonSettings::Statistic;
 
-/// A frequency that is given is one of the product's within this part of it.
+/// Tolerance of a given frequency, relative to the product's nearest one.
 constexpr double kNearestFrequency = 0.05;
 constexpr double kNearestPlane_m = 1e-4;
 constexpr double kRounding_m = 1e-9;
-/// A place that is given means the only point of a product up to this distance.
+/// Distance up to which a given position selects the only point of a product.
 constexpr double kReachOfLonePoint_m = 0.01;
 constexpr std::array<const char*, 3> kPlacesOfRows = {"x", "y", "z"};
 
@@ -38,7 +38,7 @@ constexpr std::array<const char*, 3> kPlacesOfRows = {"x", "y", "z"};
 }
 
 bool is_surface_axis(const Axis& axis) { return (axis.name == "x" || axis.name == "y") && axis.components == 1; }
-/// Points of which each has an x and a y.
+/// True for points with an x and a y each.
 bool is_point_axis(const Axis& axis) { return axis.components >= 2 && axis.unit == "m"; }
 bool is_frequency_axis(const Axis& axis) { return axis.name == "frequency" || axis.name == "band"; }
 bool is_plane_axis(const Axis& axis) { return axis.name == "z" || axis.name == "distance"; }
@@ -71,7 +71,7 @@ std::string range_of(const Axis& axis) {
   return fmt::format("from {:.6g} to {:.6g} m", *least, *most);
 }
 
-/// A band is found where the frequency lies in it.
+/// Entries for a frequency; a band matches if it contains the frequency.
 std::vector<std::size_t> entries_of_frequency(const Axis& axis, double frequency_hz, const std::string& key) {
   if (axis.components == 2) {
     for (std::size_t i = 0; i < axis.size(); ++i) {
@@ -100,7 +100,7 @@ std::vector<std::size_t> entries_of_plane(const Axis& axis, double plane_m, cons
   return {nearest};
 }
 
-/// The largest step: points along a line, as those of a surface of points, need not be evenly spaced.
+/// The largest step: points along a line, like those of a surface of points, need not be evenly spaced.
 double largest_step_m(const Axis& axis) {
   double step_m = 0.0;
   for (std::size_t i = 1; i < axis.values.size(); ++i) {
@@ -109,7 +109,7 @@ double largest_step_m(const Axis& axis) {
   return step_m;
 }
 
-/// Of the axis, or of the other one of x and y where this one has a single entry; 0 where both have.
+/// Pitch of the axis, or of the other one of x and y if this one has a single entry; 0 if both have.
 double pitch_of(const Axis& axis, const std::vector<Axis>& axes) {
   if (axis.values.size() > 1) {
     return largest_step_m(axis);
@@ -149,7 +149,8 @@ double apart_m(const std::array<double, 2>& a, const std::array<double, 2>& b) {
   return std::hypot(a[0] - b[0], a[1] - b[1]);
 }
 
-/// How far from a point a place may be that means it: half the diagonal of a square of the distance to the next point.
+/// Largest distance of a position that selects a point: half the diagonal of a square whose side is the distance to the
+/// next point.
 double reach_of_point_m(const Axis& axis, std::size_t index) {
   double next_m = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < axis.size(); ++i) {
@@ -194,7 +195,7 @@ std::vector<std::size_t> points_in_region(const Axis& axis, const std::vector<do
   return found;
 }
 
-/// Every combination of the chosen entries, as runs of values; the last axis is the fastest.
+/// Every combination of the chosen entries, as runs of values; the last axis varies fastest.
 std::vector<Run> runs_of_entries(const std::vector<std::vector<std::size_t>>& chosen, const std::vector<Axis>& axes) {
   std::vector<Run> runs;
   std::vector<std::size_t> at(chosen.size(), 0);
@@ -218,7 +219,7 @@ std::vector<Run> runs_of_entries(const std::vector<std::vector<std::size_t>>& ch
   }
 }
 
-/// What values are compared by: the square of a magnitude, else the value.
+/// Comparison by magnitude: squares of complex magnitudes, other values as they are.
 struct OfMagnitude {
   template <class T>
   auto operator()(const T& value) const {
@@ -230,14 +231,14 @@ struct OfMagnitude {
       return static_cast<double>(value);
     }
   }
-  /// The value whose comparison is `compared`.
+  /// Inverse of operator(): the value that gave `compared`.
   template <class T>
   static double value(double compared) {
     return std::is_same_v<T, std::complex<float>> ? std::sqrt(compared) : compared;
   }
 };
 
-/// Of complex values that are real and have a sign, as intensities are.
+/// Comparison for complex values that are real and signed, such as intensities.
 struct OfRealPart {
   template <class T>
   auto operator()(const T& value) const {
@@ -253,7 +254,7 @@ struct OfRealPart {
   }
 };
 
-/// Calls `look` with how values are compared.
+/// Calls `look` with the comparison.
 template <class Look>
 void with_comparison(bool is_signed, Look look) {
   if (is_signed) {
@@ -263,7 +264,7 @@ void with_comparison(bool is_signed, Look look) {
   }
 }
 
-/// The largest one that is finite; minus infinity where there is none. In lanes, which compilers make vectors of.
+/// The largest finite value; minus infinity if there is none. In lanes, so that compilers vectorise it.
 template <class T, class Comparison>
 auto largest_of(std::span<const T> values, Comparison compared) {
   using Number = decltype(compared(values[0]));
@@ -295,8 +296,8 @@ double largest_in(std::span<const T> values, std::span<const Run> runs, Comparis
   return most;
 }
 
-/// The mean of squares where the values are amplitudes, else of the values or magnitudes; in lanes too. Of finite
-/// values alone; NaN where there is none.
+/// The mean of squares for amplitudes, else of the values or magnitudes; also in lanes. Finite values only; NaN if
+/// there is none.
 template <class T, class Comparison>
 double mean_in(std::span<const T> values, std::span<const Run> runs, bool are_amplitudes, Comparison compared) {
   constexpr std::size_t kLanes = 4;
@@ -375,7 +376,7 @@ void LimitPlan::find_product(std::span<const ResultHeader* const> headers) {
   }
 }
 
-/// What is given must have an axis that it can mean.
+/// Throws ConfigError for a given position, frequency or plane without a matching axis.
 void LimitPlan::require_axes() const {
   const auto has = [this](auto is_it) { return std::any_of(axes_.begin(), axes_.end(), is_it); };
   const bool has_places = has(is_point_axis) || std::count_if(axes_.begin(), axes_.end(), is_surface_axis) == 2;
@@ -526,7 +527,7 @@ LimitPlan::Place LimitPlan::place_of_largest(const Frame& frame) const {
   return place;
 }
 
-/// Of the rows in the region; `place`, where it is not null, gets that of the largest value.
+/// Evaluates the rows in the region; `place`, unless null, gets the position of the largest value.
 Reading LimitPlan::read_table(std::span<const std::byte> table, Place* place) const {
   const std::uint64_t rows = std::min<std::uint64_t>(rows_of(table), description_.most_rows);
   const auto coordinate = [&](std::size_t which, std::size_t row) {

@@ -69,8 +69,8 @@ void LimitWatch::look(Frame& frame) {
   }
 }
 
-/// Hold and release are times without a break: both restart with another stream, and after a gap of more than a few
-/// of the usual steps between frames. A usual step grows where frames keep coming farther apart, as under overload.
+/// Hold and release times must be uninterrupted: both restart with another stream, and after a gap of more than a few
+/// usual steps between frames. The usual step grows if frames keep arriving farther apart, as under overload.
 void LimitWatch::follow_stream(Watched& limit, const Frame& frame) {
   constexpr std::uint64_t kMostSteps = 4;
   const bool is_other = limit.has_frame && frame.stream_id != limit.stream_id;
@@ -89,8 +89,8 @@ void LimitWatch::follow_stream(Watched& limit, const Frame& frame) {
   limit.sequence = frame.sequence;
 }
 
-/// A frame without a number, or of which more than half never came, says nothing; a table without a row is below every
-/// limit.
+/// A frame without a number, or with more than half of its bits missing, is ignored; a table without a row is below
+/// every limit.
 void LimitWatch::judge(std::size_t index, const Frame& frame) {
   Watched& limit = *watched_[index];
   if (2 * frame.missing_bit_times > frame.window_bit_times) {
@@ -152,7 +152,7 @@ void LimitWatch::push(const Change& change) {
   pushed_.store(at + 1, std::memory_order_release);
 }
 
-/// Under the mutex.
+/// Call with the mutex held.
 void LimitWatch::take_changes() {
   const std::uint64_t end = pushed_.load(std::memory_order_acquire);
   for (std::uint64_t at = taken_.load(std::memory_order_relaxed); at < end; ++at) {

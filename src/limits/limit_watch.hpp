@@ -32,7 +32,7 @@ struct LimitState {
   bool is_above = false;
   double value = std::numeric_limits<double>::quiet_NaN();  ///< value in the last frame; NaN before the first
   std::int64_t since_tai_ns = 0;                            ///< start of this state; 0: since the limit exists
-  std::uint64_t events = 0;                                 ///< how often a limit of this name was exceeded
+  std::uint64_t events = 0;                                 ///< number of times that a limit of this name was exceeded
 };
 
 /// Compares the products of a live stream with limits. look() runs on the thread that publishes frames: it allocates

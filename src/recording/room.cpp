@@ -22,7 +22,7 @@
 namespace nearfield {
 namespace {
 
-constexpr std::int64_t kBlockBytes = 512;  ///< of st_blocks
+constexpr std::int64_t kBlockBytes = 512;  ///< unit of st_blocks
 /// Room that the keeper has ready: five seconds of 32 x 32 microphones, or an eighth of a small quota.
 constexpr std::int64_t kReadyBytes = std::int64_t{1} << 30U;
 constexpr std::int64_t kReadyShare = 8;
@@ -30,13 +30,13 @@ constexpr std::int64_t kReadyShare = 8;
 struct RoomFile {
   std::filesystem::path path;
   std::int64_t bytes = 0;
-  std::int64_t disk_bytes = 0;  ///< that its removal gives back to the disk
+  std::int64_t disk_bytes = 0;  ///< bytes that its removal frees
   std::int64_t changed_ns = 0;
   bool is_own = false;
   bool is_gone = false;  ///< removed, here or by others, and counted so
 };
 
-/// What make_room() may do with a file.
+/// Permission of make_room() for a file.
 enum class Use {
   kForeign,  ///< no recording, another user's, or not there any more
   kWritten,  ///< a recording that a recorder has open

@@ -19,7 +19,7 @@
 
 namespace nearfield {
 
-/// What the recordings of a folder take, and what was removed for others.
+/// Space that the recordings of a folder take, and the recordings that were removed.
 struct RecordingRoom {
   struct Removed {
     std::filesystem::path path;
@@ -27,13 +27,13 @@ struct RecordingRoom {
     std::string why;  ///< the setting that asked for it, in words
   };
 
-  std::uint64_t used_bytes = 0;             ///< of all files *.nfr in the folder
-  std::optional<std::uint64_t> free_bytes;  ///< that the disk has for this user; none where that is not known
+  std::uint64_t used_bytes = 0;             ///< size of all files *.nfr in the folder
+  std::optional<std::uint64_t> free_bytes;  ///< free space for this user; none if unknown
   std::vector<Removed> removed;
   std::string problem;  ///< why no room could be made, or a file not be removed; empty: nothing went wrong
 };
 
-/// What max_age_s is compared with.
+/// Time that max_age_s is compared with.
 struct RoomTime {
   std::int64_t now_ns = 0;  ///< CLOCK_REALTIME
   /// Recordings that are known to be younger than max_age_s, whatever the times of their files say.

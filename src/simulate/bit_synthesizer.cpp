@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kLanes = SigmaDelta32::kLanes;
 constexpr std::size_t kBlockBits = 256;  // times 32 lanes of doubles: 64 KiB, within the second-level cache
 
-/// Numbers of the random streams of a seed: the modulators take 0 .. channels - 1.
+/// First random streams of a seed; the modulators use 0 .. channels - 1.
 constexpr std::uint64_t kOffsetStream = 1U << 20;
 constexpr std::uint64_t kNoiseStream = 2U << 20;
 
@@ -25,10 +25,10 @@ using Lanes = std::array<double, kLanes>;
 
 }  // namespace
 
-/// 32 microphones that share a word.
+/// The 32 microphones of a word.
 struct BitSynthesizer::Group {
   SigmaDelta32 modulators;
-  std::array<int, kLanes> channels{};  // kSpareBit where there is none
+  std::array<int, kLanes> channels{};  // kSpareBit for unused lanes
   std::uint32_t live_mask = 0;
   Lanes offsets{};
   Lanes peaks{};
@@ -154,8 +154,8 @@ void BitSynthesizer::fill_samples(const Group& group, std::span<const float> sam
   }
 }
 
-/// Uniform deviates from xorshift64 (G. Marsaglia, J. Stat. Softw. 8(14), 2003), one generator a lane: white, and after
-/// any narrow filter normal. Normal deviates would cost several times as much as the modulators.
+/// Uniform deviates from xorshift64 (G. Marsaglia, J. Stat. Softw. 8(14), 2003), one generator per lane: white, and
+/// normal after any narrow filter. Normal deviates would cost several times as much as the modulators.
 void BitSynthesizer::add_noise(Group& group) {
   constexpr std::uint64_t kOneToTwo = 0x3FF0000000000000U;
   for (std::size_t i = 0; i < group_words_.size(); ++i) {

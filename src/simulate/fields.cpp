@@ -18,8 +18,8 @@ constexpr Complex kJ{0.0, 1.0};
 
 Complex turn(double phase_rad) { return {std::cos(phase_rad), std::sin(phase_rad)}; }
 
-/// Cuts [0, end] into intervals that double in length from `first` on, and none of which turns the phase by more than
-/// one Gauss rule resolves; calls integrate(begin, length) on each.
+/// Cuts [0, end] into intervals that double in length from `first` on, each with at most the phase that one Gauss rule
+/// resolves; calls integrate(begin, length) on each.
 template <typename Integrate>
 void for_graded_intervals(double end, double first, double phase_per_unit, Integrate integrate) {
   const double longest = kMaxGaussPhase / std::max(phase_per_unit, 1e-300);
@@ -51,9 +51,9 @@ FieldValue monopole_field(const Monopole& source, const Tonal& tonal, const Poin
   return {pressure, pressure * (kJ * k + 1 / r) * (dz / r) / jwrho};
 }
 
-// With r the distance from the axis and s^2 = (a - r)^2 + 4 a r sin^2(psi/2) that from a point of the rim, the kernel
-// a(a - r cos psi)/s^2 equals (1 + (a^2 - r^2)/s^2)/2, which keeps its digits when r is close to a. It is sharp over
-// psi ~ |a - r|/a, and the velocity's 1/R over psi ~ z/a: the intervals start at the smaller.
+// With r the distance from the axis, and s the one from a point of the rim, s^2 = (a - r)^2 + 4 a r sin^2(psi/2), the
+// kernel a(a - r cos psi)/s^2 equals (1 + (a^2 - r^2)/s^2)/2, which is free of cancellation when r is close to a. It is
+// sharp over psi ~ |a - r|/a, and the velocity's 1/R over psi ~ z/a: the intervals start at the smaller.
 FieldValue piston_field(const Piston& piston, const Tonal& tonal, const Point& point) {
   const double a = piston.radius_m;
   const double r = std::hypot(point.x_m - piston.x_m, point.y_m - piston.y_m);

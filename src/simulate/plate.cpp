@@ -22,7 +22,7 @@ void fill_sines(double angle, std::vector<double>& sines) {
   }
 }
 
-/// The velocity pattern, which the sines continue analytically beyond the plate.
+/// The velocity pattern, which the sines extend analytically beyond the plate.
 class Pattern {
  public:
   explicit Pattern(const Plate& plate) : plate_(plate) {
@@ -58,8 +58,8 @@ class Pattern {
 };
 
 /// Integral of v e^{-jkR} dR along the ray from the field point's foot in the direction (ux, uy) up to the distance s.
-/// R = z + t^2 makes the in-plane distance t sqrt(2z + t^2) smooth where R's own square root is not; what is left of it
-/// turns at t ~ sqrt(2z), from where on the intervals treble.
+/// R = z + t^2 makes the in-plane distance t sqrt(2z + t^2) smooth where R's own square root is not; the remaining root
+/// bends at t ~ sqrt(2z), beyond which the intervals triple in length.
 Complex integrate_ray(Pattern& pattern, double k, const Point& point, double ux, double uy, double s) {
   const double z = point.z_m;
   const double end = std::sqrt(std::hypot(s, z) - z);
@@ -133,9 +133,9 @@ std::complex<double> plate_velocity(const Plate& plate, double x_m, double y_m) 
   return inside ? Pattern(plate)(x_m, y_m) : Complex(0.0);
 }
 
-// In polar coordinates about the foot of the field point dS/R = dR d(theta), which takes the 1/R away. The rectangle is
-// the signed sum of the triangles between the foot and its edges: what a triangle covers outside the plate, where the
-// sines go on, another takes off again.
+// In polar coordinates about the foot of the field point dS/R = dR d(theta), which removes the 1/R. The rectangle is
+// the signed sum of the triangles between the foot and its edges: what one triangle covers outside the plate, where the
+// sines continue, another subtracts again.
 std::complex<double> plate_pressure(const Plate& plate, const Tonal& tonal, const Point& point) {
   constexpr double kOnTheEdge = 1e-14;  // the triangle's integral vanishes like d log d
   Pattern pattern(plate);

@@ -15,13 +15,13 @@
 namespace nearfield {
 namespace {
 
-/// Random streams of the seed that give the microphones' responses; the synthesizer's lie below.
+/// First random stream for the microphones' responses; the synthesizer's streams are below.
 constexpr std::uint64_t kResponseStream = std::uint64_t{3} << 20U;
 
 constexpr std::size_t kBlockBitTimes = 4096;
 constexpr std::uint64_t kUsualWindowBits = 32768;
 
-/// Both values at z = 0, the pressure elsewhere; the velocity of a plate is known at z = 0 only.
+/// The field of a shape: both values at z = 0, the pressure elsewhere; the velocity of a plate is known at z = 0 only.
 struct ShapeField {
   const Tonal& tonal;
   const Point& point;
@@ -41,7 +41,7 @@ struct ShapeField {
   }
   FieldValue operator()(const Mesh& mesh) const {
     FieldValue sum{};
-    for (const Image& image : images) {  // the distance from an image is that of the source from another place
+    for (const Image& image : images) {  // an image's distance equals the source's from a mirrored point
       const FieldValue value = mesh_field(mesh, tonal, image.seen_from(point));
       sum.pressure_pa += image.factor * value.pressure_pa;
       sum.velocity_m_s += image.factor * image.sign[2] * value.velocity_m_s;
@@ -212,7 +212,7 @@ Truth truth_of(const Scene& scene) {
 
 namespace {
 
-/// What point sources bring to the microphones, sample by sample at the bit rate.
+/// Signals of point sources at the microphones, sample by sample at the bit rate.
 class PointSamples {
  public:
   PointSamples(const Scene& scene, double full_scale, const TrackLoader& load_track)
@@ -221,7 +221,7 @@ class PointSamples {
         full_scale_(full_scale),
         interpolator_(channels_) {}
 
-  /// samples [bit-time][channel], full scale 1, of the next `count` bit-times; empty when there are no such sources.
+  /// samples [bit-time][channel], full scale 1, of the next `count` bit-times; empty if there are no such sources.
   void next(std::size_t count, std::vector<float>& samples) {
     samples.clear();
     if (player_.empty()) {
@@ -245,7 +245,7 @@ class PointSamples {
  private:
   static constexpr double kPlayedRateHz = kBitRateHz / Interpolator::kFactor;
   static constexpr std::size_t kPlayedAtOnce = 512;
-  /// More than the interpolator's filter reaches back, which begins after silence.
+  /// More than the reach of the interpolator's filter, which starts from silence.
   static constexpr std::int64_t kBefore = 32;
 
   PointPlayer player_;

@@ -60,7 +60,7 @@ struct Scene {
   double noise_pa = 0.0;          ///< rms in 0 .. 20 kHz
   double dc_offset_fs = 0.0;      ///< each channel's own offset is within +- this, full scale 1
   double gain_spread_db = 0.0;    ///< each microphone's level for tones deviates by up to this much either way
-  double phase_spread_deg = 0.0;  ///< likewise its phase
+  double phase_spread_deg = 0.0;  ///< and its phase likewise
   std::vector<int> dead_channels;
   std::vector<ToneSource> tones;
   std::vector<TrackSource> tracks;

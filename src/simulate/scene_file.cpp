@@ -18,7 +18,7 @@ constexpr NumberRule kSnr{-200.0, 200.0, false, "a signal-to-noise ratio from -2
 constexpr NumberRule kGainSpread{0.0, 40.0, false, "a level difference from 0 to 40 dB"};
 constexpr NumberRule kPhaseSpread{0.0, 180.0, false, "an angle from 0 to 180 degrees"};
 
-/// Puts microphones on no regular grid in the place of the one that rows, columns and pitches describe.
+/// Replaces the grid of rows, columns and pitches by irregular positions from a file.
 void read_places(YamlMap& array, const std::filesystem::path& folder, ArrayGeometry& geometry) {
   const std::optional<std::string> file = array.text("positions");
   if (!file) {
@@ -55,7 +55,7 @@ void read_array(YamlMap array, const std::filesystem::path& folder, Scene& scene
   array.finish();
 }
 
-/// The noise in relation to the sources, whose level is known when they have been read.
+/// The noise relative to the sources, whose level is known only after they have been read.
 struct SignalToNoise {
   std::optional<double> db{};
   Band band{0.0, kNoiseBandHz};
@@ -98,7 +98,7 @@ void read_modulator(YamlMap modulator, Scene& scene) {
   modulator.finish();
 }
 
-/// As text, since a double does not hold nanoseconds since 1970.
+/// Read as text, since a double cannot hold nanoseconds since 1970.
 void read_start_time(YamlMap& top, Scene& scene) {
   const std::optional<std::string> text = top.text("start_time_ns");
   if (!text) {

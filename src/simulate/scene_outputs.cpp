@@ -13,7 +13,7 @@
 namespace nearfield {
 namespace {
 
-/// Random streams of the seed that give samples their noise and offsets; those of meshes lie below.
+/// First random streams for the samples' noise and offsets; those of meshes are below.
 constexpr std::uint64_t kSampleNoiseStream = std::uint64_t{6} << 20U;
 constexpr std::uint64_t kSampleOffsetStream = std::uint64_t{7} << 20U;
 constexpr std::size_t kBlockSamples = 256;
@@ -43,7 +43,7 @@ void require_below_half(const Scene& scene, double sample_rate_hz) {
   }
 }
 
-/// What the microphones add, sample by sample.
+/// Noise and offsets of the microphones, sample by sample.
 class MicrophoneNoise {
  public:
   MicrophoneNoise(const Scene& scene, double sample_rate_hz)
@@ -77,7 +77,7 @@ class MicrophoneNoise {
   std::vector<double> offsets_pa_;
 };
 
-/// Adds the tones that rest, [sample][channel].
+/// Adds the tones at rest, [sample][channel].
 void add_tones(const Truth& truth, const std::vector<std::complex<double>>& responses, std::uint64_t first,
                double sample_rate_hz, std::span<float> values) {
   const std::size_t channels = responses.size();

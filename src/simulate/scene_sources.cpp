@@ -13,8 +13,8 @@ constexpr NumberRule kBehindSurface{-1e3, 0.0, false, "a z <= 0 m, on or behind 
 constexpr NumberRule kFrequency{0.0, kBitRateHz / 2, true, "a frequency > 0 and <= 750000 Hz"};
 constexpr NumberRule kPhase{-1e6, 1e6, false, "an angle in rad"};
 constexpr NumberRule kTime{-3600.0, 3600.0, false, "a time from -3600 to 3600 s"};
-/// The sound of point sources is made at 187.5 kHz, and its interpolation to the bit rate passes what lies below
-/// 48 kHz: twice this, by which a source at half the speed of sound is raised.
+/// Point sources are generated at 187.5 kHz, and the interpolation to the bit rate passes frequencies below 48 kHz:
+/// twice this limit, to which a source at half the speed of sound raises it.
 constexpr double kHighestMovingHz = 24000.0;
 constexpr double kMostMach = 0.5;
 constexpr NumberRule kNoiseFrequency{0.0, kHighestMovingHz, false, "[low, high], frequencies from 0 to 24000 Hz"};
@@ -47,7 +47,7 @@ void require_inside(YamlMap& map, const std::string& key, const Scene& scene, co
   }
 }
 
-/// Where a point source is: x_m, y_m and z_m, or a path, whose first place then stands for it.
+/// Position of a point source: x_m, y_m and z_m, or a path, whose first point is then returned.
 Point read_place(YamlMap& map, const Scene& scene, Path& motion) {
   if (!map.has("path")) {
     const Point place = point_behind(map);
@@ -197,7 +197,7 @@ NoiseSource read_noise(YamlMap& map, const Scene& scene) {
   return noise;
 }
 
-/// Sources on or in a rigid baffle at z = 0 have their field in the half-space before it alone.
+/// True for sources on or in a rigid baffle at z = 0, whose field exists only in the half-space in front of it.
 bool is_baffled(const ToneSource& source) {
   const auto* monopole = std::get_if<Monopole>(&source.shape);
   return monopole != nullptr ? monopole->baffled : !std::holds_alternative<Mesh>(source.shape);
@@ -212,7 +212,7 @@ void read_source(YamlMap& map, const std::filesystem::path& folder, Scene& scene
     if (!map.has("kind")) {
       map.problem("kind", "monopole, piston, plate, mesh, track or noise");
     }
-    return;  // the keys of an unknown type are unknown
+    return;  // the keys of an unknown type are unknown, too
   }
   if (*kind == kTrack) {
     scene.tracks.push_back(read_track(map, folder, scene));

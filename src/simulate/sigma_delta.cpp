@@ -12,11 +12,11 @@ namespace {
 
 constexpr double kOutOfBandGain = 1.5;
 
-/// A running modulator's quantiser input stays below 1.3 (order 4, peaks up to 0.5), 3.3 (order 2, 0.316) or 18 (order
+/// A stable modulator's quantiser input stays below 1.3 (order 4, peaks up to 0.5), 3.3 (order 2, 0.316) or 18 (order
 /// 2, 0.95); an unstable loop passes any bound.
 constexpr double kRunaway = 64.0;
 
-/// How many bit-times pass between looks for a runaway. An unstable loop grows by less than 3 a bit, so nothing
+/// Bit-times between checks for a runaway. An unstable loop grows by less than a factor of 3 per bit, so nothing
 /// overflows.
 constexpr std::size_t kBitsPerCheck = 64;
 

@@ -12,7 +12,7 @@
 namespace nearfield {
 namespace {
 
-constexpr int kFirstThirdOctave = -17;  // 20 Hz, of 1000 10^(n/10)
+constexpr int kFirstThirdOctave = -17;  // 20 Hz, n in 1000 10^(n/10)
 constexpr int kLastThirdOctave = 13;    // 20 kHz
 constexpr double kTrackStepS = 0.005;
 constexpr double kMostTrackRows = 20000;
@@ -35,7 +35,7 @@ Band third_octave(double centre_hz) {
   return {.low_hz = centre_hz * std::pow(10.0, -0.05), .high_hz = centre_hz * std::pow(10.0, 0.05)};
 }
 
-/// Mean square pressure at 1 m; NaN of a source that is no point in the free field.
+/// Mean square pressure at 1 m; NaN for anything but a point source in the free field.
 double mean_square_at_1m(const ToneSource& tone, const MediumSettings& medium, const Band& band) {
   const auto* monopole = std::get_if<Monopole>(&tone.shape);
   if (monopole == nullptr || monopole->baffled) {
@@ -82,7 +82,7 @@ std::string names_of(const Scene& scene) {
   return names;
 }
 
-/// The mean over microphones and images of factor^2/r^2 of a source at that place.
+/// The mean over microphones and images of factor^2/r^2, for a source at that position.
 double mean_spreading(const Scene& scene, const std::vector<Image>& images, const Point& place) {
   double sum = 0.0;
   const std::vector<Point> microphones = microphones_of(scene);

@@ -12,12 +12,8 @@ import sys
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# The most offences that a folder may have; none where it is not named. Numbers only fall.
-ALLOWED = {
-    "include": 153, "kernels": 110, "src/api": 8, "src/cl": 36, "src/cli": 66, "src/config": 69, "src/control": 53, "src/core": 32,
-    "src/daemon": 135, "src/encode": 12, "src/engine": 105, "src/files": 151, "src/frontend": 68, "src/health": 23, "src/imaging": 230,
-    "src/limits": 22, "src/page": 65, "src/pipeline": 79, "src/processors": 289, "src/publish": 70, "src/recording": 48, "src/ring": 32,
-    "src/simulate": 33, "src/stream": 54, "src/version": 2}
+# The most offences that a folder may have; none where it is not named.
+ALLOWED = {}
 SLACK = 5  # so many fewer need no new number
 FIRST = re.compile(r"(?:of|those|these|that|who|which|what|where|whether|how|as)\b"  # a clause without its subject
                    r"|the same(?:[.,;:]|$| (?:as|at|back|but|by|for|from|in|into|of|on|over|that|to|up|where|which|with|without)\b)", re.I)

@@ -23,7 +23,7 @@ struct ExportArguments {
   ExportChoice choice;
 };
 
-/// What was typed, in words that mean the same to nearfield.exports; flags, such as --quiet, are this program's own.
+/// The command line in words that mean the same to nearfield.exports, without flags such as --quiet.
 std::vector<std::string> words_of(const CLI::App& command) {
   std::vector<std::string> words;
   std::string input;

@@ -61,7 +61,8 @@ Form<std::vector<std::string>> networks() {
   return where(texts(), are_networks, "addresses and networks, such as [192.168.7.5, 192.168.8.0/24, 'fd00::/8']");
 }
 
-/// The path of a UNIX socket; the word auto is kept as it is, off as an empty text. `automatic` says what auto means.
+/// The path of a UNIX socket; the word auto is stored unchanged, off as an empty text. `automatic` is the meaning of
+/// auto.
 Form<std::string> socket_path(const std::string& automatic) {
   Form<std::string> form = where(
       text(), [](const std::string& value) { return !value.empty(); }, "a path, auto or off");

@@ -16,9 +16,9 @@ namespace {
 
 using std::filesystem::path;
 
-constexpr double kUnmentioned = 1e9;  ///< a maximum that only keeps nonsense out
+constexpr double kUnmentioned = 1e9;  ///< a maximum that only excludes absurd values
 
-/// Shortest digits; powers of ten outside 0.001 to 100000 as such.
+/// Shortest digits; powers of ten outside 0.001 to 100000 in exponent form.
 std::string figure(double value) {
   constexpr double kLargestInDigits = 1e5;
   constexpr double kSmallestInDigits = 1e-3;

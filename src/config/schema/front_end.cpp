@@ -20,7 +20,7 @@ constexpr std::size_t kMostFrequencies = 1000;
 constexpr std::size_t kMostBands = 100;
 constexpr Range kBandLimit{.what = "a frequency", .maximum = 1e9, .unit = "Hz"};
 
-/// Index of the first value that an earlier one equals.
+/// Index of the first value that repeats an earlier one.
 std::optional<std::size_t> first_repeated(const std::vector<double>& values) {
   std::set<double> seen;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -35,14 +35,14 @@ Form<int> decimations() {
   Form<int> form = where(
       integer(1, std::numeric_limits<int>::max(), "bits"),
       [](int bits) { return bits == kBitsPerWord || bits == kMostDecimation; }, "32 or 64");
-  form.facts.minimum.reset();  // not every integer between them fits
+  form.facts.minimum.reset();  // not every integer in between is allowed
   form.facts.maximum.reset();
   return ranging(std::move(form), "32 or 64");
 }
 
 Form<int> window_lengths() { return fft_length(kFewestWindowSamples); }
 
-/// Frequencies, each once.
+/// Frequencies without repetition.
 Form<std::vector<double>> frequencies() {
   Form<std::vector<double>> form = where(
       numbers({.what = "a frequency", .maximum = 1e9, .unit = "Hz", .open_minimum = true}),
@@ -100,7 +100,7 @@ Form<std::string> kinds() {
   return word(std::move(words));
 }
 
-/// With which kinds and settings frequencies need not be bins.
+/// Kinds and settings with which frequencies need not be bins.
 std::string any_frequency() {
   std::vector<std::string_view> texts;
   for (const FrontEndKind& kind : front_end_kinds()) {

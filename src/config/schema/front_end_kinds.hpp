@@ -11,7 +11,7 @@ namespace nearfield::schema {
 
 class Section;
 
-/// What a configuration needs to know about a kind of front end. Every kind takes bits.
+/// Description of a kind of front end for configurations. Every kind takes bits.
 struct FrontEndKind {
   std::string_view name;       ///< the word of front_end.kind
   std::string_view meaning;    ///< in a few words

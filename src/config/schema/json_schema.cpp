@@ -13,13 +13,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Sections whose keys are names of the user's choice.
+/// Sections whose keys are names chosen by the user.
 constexpr std::string_view kProcessors = "processors";
 constexpr std::string_view kLimits = "daemon.limits";
 
 Json one_of_types(const std::vector<std::string>& types) { return {{"type", types}}; }
 
-/// A scalar that is taken as a text whatever it looks like: a port, a user's number.
+/// A scalar that is read as text whatever it looks like: a port, a user's number.
 Json scalar() { return one_of_types({"string", "number"}); }
 
 Json bounded(const std::string& type, const Facts& facts) {
@@ -64,7 +64,7 @@ Json array_of(const Json& items) { return {{"type", "array"}, {"items", items}};
 
 Json pair_of(const Json& items) { return {{"type", "array"}, {"items", items}, {"minItems", 2}, {"maxItems", 2}}; }
 
-/// One value or a list of them; a word may stand in the list, too.
+/// One value or a list of them; the list may contain a word, too.
 Json one_or_list(const Json& item, const Facts& facts) {
   Json schema = or_words(item, facts);
   return {{"anyOf", Json::array({schema, array_of(schema)})}};
@@ -78,7 +78,7 @@ Json choice_schema(const Facts& facts) {
   return {{"enum", words}};
 }
 
-/// By the names of kinds of values that forms have (Facts::type).
+/// Schema by the name of a kind of value (Facts::type).
 Json value_schema(const Facts& facts) {
   using Maker = Json (*)(const Facts& facts);
   static const std::map<std::string, Maker, std::less<>> kMakers = {
@@ -138,7 +138,7 @@ Json setting_schema(const Section::Entry& entry) {
 
 Json section_schema(const Section& section, const std::string& path);
 
-/// A mapping whose keys are names of the user's choice.
+/// A mapping whose keys are names chosen by the user.
 Json named_schema(const Json& of_one) { return {{"type", {"object", "null"}}, {"additionalProperties", of_one}}; }
 
 /// The settings of a processor are those of its kind.

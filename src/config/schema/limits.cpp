@@ -13,7 +13,7 @@ using Statistic = DaemonSettings::Statistic;
 constexpr Range kCoordinate{.what = "places from", .minimum = -1e4, .maximum = 1e4, .unit = "m"};
 constexpr Range kWaitOfLimit{.what = "a time from", .maximum = 86400.0, .unit = "s"};
 
-/// So many coordinates in a list, or null.
+/// A list of `count` coordinates, or null.
 Form<std::optional<std::vector<double>>> coordinates(std::size_t count, const std::string& expected,
                                                      const std::string& meaning_of_null) {
   return or_none(

@@ -39,7 +39,7 @@ is an error. `version: 1` may stand before all keys. A running daemon follows a 
 *restart* it has to be started again.
 )";
 
-/// Whether the words are all the values there are.
+/// True if only the words are allowed.
 bool is_choice(const Facts& facts) { return facts.type == "choice"; }
 
 /// "m, 1e-6 to 100".
@@ -58,7 +58,7 @@ std::string alternatives(const std::vector<Word>& words) {
   return text;
 }
 
-/// "; off: none": words beside values that have none.
+/// "; off: none": words in addition to other values.
 std::string special_words(const Facts& facts) {
   std::string text;
   for (const Word& word : facts.words) {
@@ -67,7 +67,7 @@ std::string special_words(const Facts& facts) {
   return text;
 }
 
-/// The present value; texts that need no quotes in YAML have none.
+/// The current value; texts that need no quotes in YAML have none.
 std::string shown_value(const Section::Entry& entry) {
   const std::string value = entry.written();
   const bool may_be_bare = (entry.facts.type == "text" || entry.facts.type == "path") && value.size() > 2;
@@ -97,7 +97,7 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   return lines;
 }
 
-/// The lines of a setting: its default, and what it means beside it.
+/// The lines of a setting: its default, and its meaning as a comment.
 std::string annotated(const Section::Entry& entry, const std::string& indent) {
   std::string lines;
   std::string start = fmt::format("{}{}: {}", indent, entry.key, shown_value(entry));
@@ -108,7 +108,7 @@ std::string annotated(const Section::Entry& entry, const std::string& indent) {
   return lines;
 }
 
-/// A section with what it is about, and all that is in it.
+/// A section with its meaning, and all its settings.
 std::string annotated(const Section& section, const std::string& indent) {
   std::string lines;
   for (const Section::Entry& entry : section.entries()) {
@@ -172,7 +172,7 @@ nlohmann::ordered_json json_of(const NamedSetting& setting) {
   const Facts& facts = setting.entry->facts;
   const std::string value = setting.entry->written();
   nlohmann::ordered_json one = {{"key", setting.key}, {"type", facts.type}};
-  // YAML's numbers, booleans, null, quoted texts and lists of them are JSON; a word alone is not.
+  // YAML's numbers, booleans, null, quoted texts and lists of them are JSON; a bare word is not.
   one["default"] =
       nlohmann::ordered_json::accept(value) ? nlohmann::ordered_json::parse(value) : nlohmann::ordered_json(value);
   one["unit"] = facts.unit;

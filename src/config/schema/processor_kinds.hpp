@@ -34,14 +34,14 @@ struct RunOfProcessor {
   double sample_rate_hz = 0.0;  ///< rate of decimated samples
 };
 
-/// Depends on its kind, its own settings and the run's; the decimated rate is that of the settings' clock.
+/// Depends on the kind, its own settings and the run's; the decimated rate is that of the settings' clock.
 ProcessorNeeds needs_of(const Settings& settings, const ProcessorSettings& processor);
-/// As above, at the rate of an input.
+/// Like the overload above, at the rate of an input.
 ProcessorNeeds needs_of(const Settings& settings, const ProcessorSettings& processor, double sample_rate_hz);
 
 namespace schema {
 
-/// What a configuration needs to know about a kind of processor.
+/// Description of a kind of processor for configurations.
 struct ProcessorKind {
   std::string_view name;     ///< the word of the setting `kind`
   std::string_view meaning;  ///< in a few words

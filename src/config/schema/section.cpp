@@ -3,7 +3,7 @@
 namespace nearfield::schema {
 namespace {
 
-/// `above` has the dotted path of the section, with its final point, and what holds for all below it.
+/// `above` has the dotted path of the section, with its final point, and the properties inherited by everything below.
 void collect(const Section& section, const NamedSetting& above, std::vector<NamedSetting>& found) {
   for (const Section::Entry& entry : section.entries()) {
     NamedSetting one = above;

@@ -11,10 +11,10 @@ namespace nearfield::schema {
 namespace {
 
 constexpr int kMostDevices = 1024;
-/// WAV files have no more.
+/// Limit of WAV files.
 constexpr int kMostChannels = 65535;
 
-/// The file's column that a name such as "-z" says, from 1; 0 where it says none.
+/// The file's column for a name such as "-z", from 1; 0 if the name is invalid.
 int column_of(const std::string& name) {
   const bool is_negative = name.starts_with('-');
   const std::string letter = name.substr(is_negative || name.starts_with('+') ? 1 : 0);
@@ -48,7 +48,7 @@ Form<AxesOfFile> axes_of_file() {
 }
 constexpr int kMostBatch = 1024;
 
-/// false and true are what there was before there were three; configurations that were shipped have the latter.
+/// Also accepts false and true, from before there were three values; shipped configurations contain the latter.
 Form<HealthMask> health_mask() {
   Form<HealthMask> form =
       choice<HealthMask>({{HealthMask::kCertain,
@@ -57,7 +57,7 @@ Form<HealthMask> health_mask() {
                           {HealthMask::kAll, "those, too, that do not fit their neighbours"},
                           {HealthMask::kNone, "what is found is only reported"}});
   form.read = [read = std::move(form.read)](YamlMap& map, const std::string& key, const std::filesystem::path& folder) {
-    const auto is_one_of = [&](auto... words) { return (map.is_word(key, words) || ...); };  // as booleans are written
+    const auto is_one_of = [&](auto... words) { return (map.is_word(key, words) || ...); };  // spellings of booleans
     if (is_one_of("true", "True", "TRUE")) {
       return std::optional(HealthMask::kCertain);
     }
@@ -90,7 +90,7 @@ void describe(Section& section, ArraySettings& array) {
       Effect::kRestart);
   section.add("channels", array.channels, integers(0, kMostChannels),
               "which channels of an input of samples are the microphones, in their order; []: all", Effect::kRestart);
-  // Irregular positions have none of these, and those of an input in another order are not told by them.
+  // Irregular positions have none of these, and those of an input in another order are not described by them.
   if (geometry.is_grid() && !(geometry.is_reordered() && array.positions_path.empty())) {
     section.add("rows", geometry.rows, integer(1, kMaxSide), "microphones in a column of the array", Effect::kRestart);
     section.add("columns", geometry.columns, integer(1, kMaxSide), "microphones in a row of the array",

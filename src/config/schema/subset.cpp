@@ -15,7 +15,7 @@ namespace {
 
 using Kind = SubsetSettings::Kind;
 
-constexpr int kFewestChosen = 4;  ///< that a map needs
+constexpr int kFewestChosen = 4;  ///< minimum for a map
 
 std::string expected_subset() {
   return fmt::format(

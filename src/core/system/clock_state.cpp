@@ -9,7 +9,7 @@ namespace nearfield {
 
 std::optional<ClockState> read_clock_state(std::string* why) {
   constexpr double kMicrosecond_s = 1e-6;
-  timex state{};  // no mode: nothing is set, which needs no right
+  timex state{};  // no mode: sets nothing, so needs no privilege
   if (adjtimex(&state) < 0) {
     if (why != nullptr) {
       *why = "adjtimex: " + std::generic_category().message(errno);

@@ -27,7 +27,7 @@ std::string path_by(Rule rule, std::string_view file) {
   return path.data();
 }
 
-/// A user other than root cannot make a folder in /run: the message names the variable to set instead.
+/// A user other than root cannot create a folder in /run: the message names the variable to set instead.
 void require_folder(const std::string& path, std::string_view file) {
   const bool is_system = path.starts_with(NF_SYSTEM_FOLDER "/");
   if (is_system && geteuid() != 0 && access(NF_SYSTEM_FOLDER, W_OK | X_OK) != 0) {

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kKilobyte = 1024;
 
-/// The bytes of a line such as "Rss:     528 kB" under this name; nothing of other lines.
+/// The bytes of a line such as "Rss: 528 kB" with this name; empty for other lines.
 std::optional<std::uint64_t> bytes_of(std::string_view line, std::string_view name) {
   if (!line.starts_with(name)) {
     return std::nullopt;
@@ -32,22 +32,22 @@ std::optional<std::uint64_t> bytes_of(std::string_view line, std::string_view na
   return error == std::errc() ? std::optional(kilobytes * kKilobyte) : std::nullopt;
 }
 
-/// Whether it is the first line of a mapping, which begins with its addresses; names of fields begin with capitals.
+/// True for the first line of a mapping, which begins with its addresses; names of fields begin with capitals.
 bool begins_mapping(std::string_view line) {
   return !line.empty() && ((line[0] >= '0' && line[0] <= '9') || (line[0] >= 'a' && line[0] <= 'f'));
 }
 
-/// Behind addresses, rights, offset, device and inode; empty for memory of no file, which also has names such as
-/// [heap].
+/// Path after addresses, rights, offset, device and inode; empty for memory without a file, which also has names such
+/// as [heap].
 std::string path_of(std::string_view line) {
   const std::size_t slash = line.find('/');
   return slash == std::string_view::npos ? std::string() : std::string(line.substr(slash));
 }
 
-/// Mappings of files in which this process has written to no page: their first address, and the one behind the last.
+/// Mappings of files without any page written by this process: first address, and end address.
 using Unwritten = std::map<std::uintptr_t, std::uintptr_t>;
 
-/// Those of ordinary pages none of which is a copy of this process's own, in memory or swapped out.
+/// Mappings of ordinary pages without any private copy of this process, in memory or swapped out.
 Unwritten unwritten_mappings() {
   Unwritten mappings;
   std::ifstream file("/proc/self/smaps");
@@ -70,10 +70,10 @@ Unwritten unwritten_mappings() {
   return mappings;
 }
 
-/// For dl_iterate_phdr(3): releases what of one program or library is never written to.
+/// Callback of dl_iterate_phdr(3): releases those parts of a program or library that are never written to.
 int release_segments(dl_phdr_info* loaded, std::size_t /*bytes*/, void* data) {
   auto& unwritten = *static_cast<std::optional<Unwritten>*>(data);
-  if (!unwritten) {  // the first one: now, under the loader's lock
+  if (!unwritten) {  // first call: under the loader's lock
     unwritten = unwritten_mappings();
   }
   const auto page_bytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
@@ -85,7 +85,7 @@ int release_segments(dl_phdr_info* loaded, std::size_t /*bytes*/, void* data) {
     const std::uintptr_t first = (loaded->dlpi_addr + segment.p_vaddr) / page_bytes * page_bytes;
     const std::uintptr_t last = loaded->dlpi_addr + segment.p_vaddr + segment.p_filesz;
     const std::uintptr_t end = (last + page_bytes - 1) / page_bytes * page_bytes;
-    // A longer mapping may hold relocations behind the segment, which are written to at the start and only read then.
+    // A longer mapping may hold relocations after the segment, which are written at the start and only read afterwards.
     if (const auto found = unwritten->find(first); found != unwritten->end() && end <= found->second) {
       (void)::madvise(std::bit_cast<void*>(first), end - first, MADV_DONTNEED);
     }
@@ -135,8 +135,7 @@ void keep_large_blocks_apart() { (void)::mallopt(M_MMAP_THRESHOLD, 256 * 1024); 
 
 void release_file_pages() {
   std::optional<Unwritten> unwritten;
-  // The loader's lock is held throughout: nothing that is released can be unloaded meanwhile, and another thing be
-  // there.
+  // The loader's lock is held throughout: nothing that is released can be unloaded and replaced meanwhile.
   (void)::dl_iterate_phdr(release_segments, &unwritten);
 }
 

@@ -11,7 +11,7 @@ namespace nearfield {
 namespace {
 
 constexpr int kAllBits = 128;
-constexpr int kMappedBits = 96;  ///< before the IPv4 address in its IPv6 form
+constexpr int kMappedBits = 96;  ///< bits before the IPv4 address in its IPv6 form
 constexpr std::size_t kMappedBytes = 12;
 constexpr std::array<std::uint8_t, kMappedBytes> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
 

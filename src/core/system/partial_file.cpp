@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
   throw IoError(fmt::format("{}: {}: {}", path.string(), what, std::strerror(errno)));
 }
 
-/// HDF5's own lock would keep readers away too.
+/// fcntl() lock instead of HDF5's own, which would also keep readers away.
 void lock(int descriptor, const fs::path& path) {
   struct flock whole {};
   whole.l_type = F_WRLCK;
@@ -30,7 +30,7 @@ void lock(int descriptor, const fs::path& path) {
   }
 }
 
-/// Removes what an earlier run left. Throws IoError when it is being written, or is no file that a run leaves.
+/// Removes a file left by an earlier run. Throws IoError when it is being written, or cannot come from an earlier run.
 void remove_left_over(const fs::path& partial) {
   struct stat status {};
   if (lstat(partial.c_str(), &status) != 0) {

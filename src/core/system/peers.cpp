@@ -26,7 +26,7 @@ void look_up(const std::vector<std::string>& names, const std::string& key, cons
   }
 }
 
-/// Empty where the kernel does not support the option.
+/// Empty if the kernel does not support the option.
 std::vector<gid_t> supplementary_groups(int socket) {
   socklen_t bytes = 0;
   getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, nullptr, &bytes);  // fails, and returns the size
@@ -61,7 +61,7 @@ PeerRule::PeerRule(const DaemonSettings::Access& access, const std::string& key)
 
 bool PeerRule::permits(const PeerProcess& peer) const {
   if (peer.user == PeerProcess::kUnknown) {
-    return false;  // also where the settings name this number
+    return false;  // even if the settings name this number
   }
   return users_.contains(peer.user) ||
          std::any_of(peer.groups.begin(), peer.groups.end(), [this](gid_t group) { return groups_.contains(group); });

@@ -30,7 +30,7 @@ bool is_secret(const struct stat& status) {
 
 std::string read_secret_file(const std::filesystem::path& path, std::string_view expected, std::size_t most_bytes) {
   const FileDescriptor file = open_regular_file(path, expected);
-  struct stat status {};  // of the file that is read, whatever its name leads to meanwhile
+  struct stat status {};  // status of the file that is read, even if its name is replaced meanwhile
   if (fstat(file.get(), &status) != 0) {
     throw NoInputError(
         fmt::format("{}: expected {}, cannot be read: {}", path.string(), expected, std::strerror(errno)));
@@ -45,7 +45,7 @@ std::string read_secret_file(const std::filesystem::path& path, std::string_view
 }
 
 void write_secret_file(const std::filesystem::path& path, std::string_view bytes) {
-  PartialFile file(path, S_IRUSR | S_IWUSR);  // from its first moment: who has opened it can read it later
+  PartialFile file(path, S_IRUSR | S_IWUSR);  // from its creation: a process that has it open could read it later
   file.write(bytes);
   file.finish();
 }

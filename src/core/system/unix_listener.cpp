@@ -35,12 +35,12 @@ sockaddr_un address_of(const fs::path& path) {
   return address;
 }
 
-/// The sockets' interface takes every kind of address by a pointer to their common head.
+/// Pointer type of the socket interface for all kinds of addresses.
 const sockaddr* head_of(const sockaddr_un& address) { return reinterpret_cast<const sockaddr*>(&address); }
 
 FileDescriptor new_socket(int type) { return FileDescriptor(socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)); }
 
-/// A folder or link on the way to a socket.
+/// Problem with a folder or link on the path to a socket.
 std::optional<std::string> problem_of(const fs::path& place) {
   struct stat status {};
   if (lstat(place.c_str(), &status) != 0) {
@@ -53,7 +53,7 @@ std::optional<std::string> problem_of(const fs::path& place) {
         place.string(), status.st_uid, geteuid());
   }
   if (S_ISLNK(status.st_mode) || (status.st_mode & S_ISVTX) != 0) {
-    return std::nullopt;  // a link has no mode of its own; in a sticky folder only owners remove and rename
+    return std::nullopt;  // a link has no mode of its own; in a sticky folder only owners can remove and rename
   }
   const bool group_writes = (status.st_mode & S_IWGRP) != 0 && status.st_gid != 0 && status.st_gid != getegid();
   if ((status.st_mode & S_IWOTH) != 0 || group_writes) {
@@ -76,7 +76,7 @@ std::optional<std::string> problem_on_the_way_to(const fs::path& folder) {
   return std::nullopt;
 }
 
-/// Makes the last folder where it is missing. Its mode does not depend on the umask.
+/// Creates the last folder if it is missing. Its mode does not depend on the umask.
 void make_folder(const fs::path& folder, mode_t mode) {
   if (mkdir(folder.c_str(), S_IRWXU) != 0) {
     if (errno == EEXIST) {
@@ -118,7 +118,7 @@ std::optional<std::string> socket_folder_problem(const fs::path& socket) {
   if (error) {
     return fmt::format("{}: expected a folder, found: {}", folder.string(), error.message());
   }
-  // The links on the way as well as the folders that they lead to.
+  // Checks the links on the path as well as the folders that they refer to.
   std::optional<std::string> problem = problem_on_the_way_to(folder);
   return problem ? problem : problem_on_the_way_to(real);
 }
@@ -136,7 +136,7 @@ void require_safe_folder(const fs::path& socket) {
 void make_socket_folder(const fs::path& socket, bool serves_others) {
   require_safe_folder(socket);
   make_folder(fs::absolute(socket).lexically_normal().parent_path(), serves_others ? 0755 : 0700);
-  require_safe_folder(socket);  // another user may have made it a moment ago
+  require_safe_folder(socket);  // another user may have created it a moment ago
 }
 
 FileIdentity set_socket_mode(const fs::path& path, mode_t mode) {
@@ -148,7 +148,7 @@ FileIdentity set_socket_mode(const fs::path& path, mode_t mode) {
   if (!S_ISSOCK(status.st_mode) || status.st_uid != geteuid()) {
     throw IoError(fmt::format("{}: was replaced while it was made: expected a socket of this user", path.string()));
   }
-  // fchmod() refuses a descriptor that was opened by O_PATH; the kernel's link to what is open leads nowhere else.
+  // fchmod() refuses an O_PATH descriptor; the kernel's link in /proc always refers to the open file.
   const std::string opened = fmt::format("/proc/self/fd/{}", file.get());
   if ((status.st_mode & kPermissions) != mode && chmod(opened.c_str(), mode) != 0) {
     fail(path, "the socket can't be given its mode");
@@ -161,9 +161,9 @@ UnixListener::UnixListener(const fs::path& path, const Options& options) : path_
   make_socket_folder(path_, options.serves_others);
   remove_stale(path_, address, options.type);
   socket_ = new_socket(options.type);
-  // bind() gives the file the descriptor's mode less the umask: it is never too wide. What the umask took is given back
-  // below. The umask itself stays as it is, since it belongs to all threads of the process: PoCL's, say, would write
-  // files that anybody may change.
+  // bind() creates the file with the descriptor's mode less the umask: never too wide. The bits that the umask removed
+  // are restored below. The umask itself is not changed, since it applies to all threads of the process: PoCL's, say,
+  // would write files that anybody may change.
   if (!socket_.valid() || fchmod(socket_.get(), options.mode) != 0 ||
       bind(socket_.get(), head_of(address), sizeof address) != 0) {
     fail(path_, "can't be made a socket");
@@ -177,7 +177,7 @@ UnixListener::UnixListener(const fs::path& path, const Options& options) : path_
 UnixListener::~UnixListener() {
   struct stat status {};
   if (lstat(path_.c_str(), &status) == 0 && FileIdentity{status.st_dev, status.st_ino} == identity_) {
-    unlink(path_.c_str());  // before the socket is closed, so that its inode's number is not yet another file's
+    unlink(path_.c_str());  // before closing, so that no other file can reuse the inode number yet
   }
 }
 

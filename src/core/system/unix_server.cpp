@@ -16,7 +16,7 @@
 namespace nearfield {
 namespace {
 
-/// Without anything to do; so that rounds() shows that the thread does not hang.
+/// Longest round of an idle thread; rounds() then shows that the thread does not hang.
 constexpr int kLongestRoundMs = 1000;
 constexpr std::int64_t kPauseWithoutDescriptorsNs = 100 * kNsPerMillisecond;
 
@@ -68,7 +68,7 @@ void UnixServer::serve() {
       service_->recover(error);
     }
     client_count_ = places_.size();
-    rounds_.store(rounds_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // of this thread alone
+    rounds_.store(rounds_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // written here only
   }
 }
 

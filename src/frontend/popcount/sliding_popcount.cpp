@@ -191,7 +191,7 @@ void SlidingPopcount::enqueue_bits(std::uint64_t first_word, std::span<const std
   while (!wire.empty()) {
     const auto place = static_cast<std::size_t>((end_word_ - origin_word_) % grid_.hop_words);
     const std::size_t words = wire.size() / word_size;
-    if (place >= grid_.kept_words) {  // these words belong to no window
+    if (place >= grid_.kept_words) {  // words of no window
       const std::size_t skipped = std::min(words, grid_.hop_words - place);
       end_word_ += skipped;
       wire = wire.subspan(skipped * word_size);

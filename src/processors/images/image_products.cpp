@@ -36,7 +36,7 @@ ImageProducts::ImageProducts(ImagesHeader header, const HolographySettings& holo
       computed_(computed),
       points_(header_, holography),
       frame_(empty_frame(header_)),
-      products_(products_of(header_, frame_)),  // these refer to vectors that must not be resized from here on
+      products_(products_of(header_, frame_)),  // views of vectors that must keep their size from here on
       images_at_(index_of_images(header_)) {}
 
 /// Removes the frequencies that only bands need.

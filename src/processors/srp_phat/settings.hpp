@@ -29,7 +29,7 @@ std::string_view name_of(LagInterpolation interpolation);
 /// Choice of microphone pairs in the time domain; by default all.
 struct PairChoice {
   int longest = 0;                       ///< number of pairs, the farthest apart; 0: no such choice
-  std::vector<std::array<int, 2>> list;  ///< these pairs
+  std::vector<std::array<int, 2>> list;  ///< pairs of microphones
 };
 
 /// Limit of pairs for which lags are computed.

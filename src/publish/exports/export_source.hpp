@@ -13,7 +13,7 @@
 /// One product of an images file as values at places, whatever the order of its axes.
 namespace nearfield {
 
-/// What of an images file is exported.
+/// Choice of what is exported of an images file.
 struct ExportChoice {
   std::string processor;  ///< empty: the first that has such a product
   std::string product;    ///< empty: the first array with places
@@ -30,8 +30,8 @@ struct ExportPlace {
   double x_m = 0.0;
   double y_m = 0.0;
   std::optional<double> z_m;                       ///< nothing where the product does not say it
-  std::size_t offset = 0;                          ///< of its value, beside ExportEntry::offset
-  std::array<double, 3> normal = {0.0, 0.0, 0.0};  ///< of a surface; 0 where a pixel does not lie on it
+  std::size_t offset = 0;                          ///< offset of its value, added to ExportEntry::offset
+  std::array<double, 3> normal = {0.0, 0.0, 0.0};  ///< surface normal; 0 for a pixel beside the surface
 };
 
 /// One entry of each axis that is not of the places: a frequency, a band, or nothing where there is no such axis.
@@ -58,14 +58,14 @@ class ExportSource {
   [[nodiscard]] const std::vector<Axis>& outer_axes() const { return outer_axes_; }
   /// Over the axes of the places, the last one fastest.
   [[nodiscard]] const std::vector<ExportPlace>& places() const { return places_; }
-  /// Whether the places lie on a surface that is no plane, whose normals places have then.
+  /// True if the places lie on a curved surface; they then have its normals.
   [[nodiscard]] bool is_on_surface() const { return is_on_surface_; }
   /// Over the other axes, the last one fastest; one entry where there are none.
   [[nodiscard]] const std::vector<ExportEntry>& entries() const { return entries_; }
 
   [[nodiscard]] std::uint64_t first_frame() const { return first_frame_; }
   [[nodiscard]] std::uint64_t end_frame() const { return end_frame_; }
-  /// Of all frames of the file.
+  /// Covers all frames of the file.
   [[nodiscard]] const ResultStamps& stamps() const { return stamps_; }
   /// All values of a frame, the product's whole array: that of an entry and a place is at the sum of their offsets. The
   /// imaginary part of real values is 0.

@@ -10,9 +10,9 @@ namespace nearfield {
 
 struct ExportFormat {
   const char* name;            ///< the word of --format
-  const char* ending;          ///< of the file's name, with its point
+  const char* ending;          ///< extension of the file's name, with its point
   const char* holds;           ///< in words
-  const char* surface_ending;  ///< of what lies on a surface that is no plane; most formats have but one ending
+  const char* surface_ending;  ///< extension for curved surfaces; most formats have one ending for all
   /// Writes the file whole or not at all. Throws IoError. Null where the Python package writes the format, by
   /// nearfield.exports, from the HDF5 file of export_h5().
   void (*write)(const std::filesystem::path& path, const ExportSource& source);

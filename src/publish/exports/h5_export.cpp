@@ -40,7 +40,7 @@ std::string write_h5_axis(h5::OutputFile& file, const Axis& axis) {
   return is_scale ? place : "";
 }
 
-/// What is known of each frame.
+/// Data of each frame.
 void write_h5_frames(h5::OutputFile& file, const ExportSource& source) {
   constexpr double kPerSecond = 1e-9;
   const ResultStamps& stamps = source.stamps();
@@ -82,7 +82,7 @@ std::vector<std::string> write_h5_axes(h5::OutputFile& file, const ExportSource&
   for (const Axis& axis : matlab_surface(source)) {
     write_h5_axis(file, axis);
   }
-  // Of the places the planes come first as in the source; rows and columns change places.
+  // Planes come first, as in the source; rows and columns change places.
   std::vector<std::string> places;
   for (const Axis& axis : source.space_axes()) {
     places.push_back(write_h5_axis(file, axis));

@@ -29,8 +29,8 @@ Point point_in(const Triangle& triangle, double u, double v) {
           w * triangle.a.z_m + u * triangle.b.z_m + v * triangle.c.z_m};
 }
 
-/// The surface as an image of the unit square that keeps areas: along the first coordinate triangle by triangle, and
-/// within each from its side a-b to its side a-c; along the second from the corner a to the opposite side.
+/// Area-preserving map of the unit square to the surface: along the first coordinate triangle by triangle, and within
+/// each from its side a-b to its side a-c; along the second from the corner a to the opposite side.
 class SurfaceMap {
  public:
   explicit SurfaceMap(std::span<const Triangle> triangles) : triangles_(triangles) {
@@ -58,7 +58,7 @@ class SurfaceMap {
 
  private:
   std::span<const Triangle> triangles_;
-  std::vector<double> ends_;  ///< areas of the triangles up to each
+  std::vector<double> ends_;  ///< cumulative areas of the triangles
 };
 
 FieldValue sum_of(std::span<const Monopole> points, const Tonal& tonal, const Point& place) {

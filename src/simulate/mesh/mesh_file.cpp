@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kMostTriangles = 2'000'000;
 constexpr std::uintmax_t kMostMeshBytes = std::uintmax_t{1} << 29U;
 constexpr double kFarthestCornerM = 1e3;
-constexpr std::size_t kCorners = 9;  ///< coordinates of three corners
+constexpr std::size_t kCorners = 9;  ///< number of coordinates of three corners
 constexpr std::size_t kBinaryHeader = 84;
 constexpr std::size_t kBinaryFacet = 50;
 
@@ -39,7 +39,7 @@ std::string content_of_file(const std::filesystem::path& path) {
   return content;
 }
 
-/// Adds a triangle with an area. Throws DataError when a coordinate is none.
+/// Adds a triangle unless its area is 0. Throws DataError for an invalid coordinate.
 void add(const std::array<double, kCorners>& x, std::complex<double> velocity_m_s, double scale,
          const std::string& place, std::vector<Triangle>& triangles) {
   for (const double value : x) {
@@ -85,7 +85,7 @@ std::vector<Triangle> read_binary(const std::string& content, const std::filesys
   return triangles;
 }
 
-/// "vertex x y z" three times a facet; all other words are passed over.
+/// "vertex x y z" three times per facet; all other words are ignored.
 std::vector<Triangle> read_ascii(const std::string& content, const std::filesystem::path& path, double scale,
                                  std::complex<double> velocity_m_s) {
   std::vector<Triangle> triangles;
@@ -120,7 +120,7 @@ std::uint32_t facets_of(const std::string& content) {
   return count;
 }
 
-/// The numbers of a line, or nothing where one is none.
+/// The numbers of a line, or empty if one is invalid.
 std::optional<std::vector<double>> numbers_of(const std::string& content) {
   std::vector<double> numbers;
   const char* at = content.data();

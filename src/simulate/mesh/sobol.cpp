@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kDigits = 32;
 
-/// The first coordinate: the digits of the index, mirrored at the point (J. G. van der Corput).
+/// The first coordinate: the radical inverse of the index (J. G. van der Corput).
 std::uint32_t mirrored(std::uint32_t index) {
   std::uint32_t result = 0;
   for (int digit = 0; digit < kDigits; ++digit) {
@@ -16,7 +16,7 @@ std::uint32_t mirrored(std::uint32_t index) {
   return result;
 }
 
-/// The second: direction numbers of the primitive polynomial x + 1, v_i = v_{i-1} xor (v_{i-1} >> 1).
+/// The second coordinate: direction numbers of the primitive polynomial x + 1, v_i = v_{i-1} xor (v_{i-1} >> 1).
 std::uint32_t second(std::uint32_t index) {
   std::uint32_t result = 0;
   std::uint32_t direction = 1U << 31U;
@@ -29,10 +29,10 @@ std::uint32_t second(std::uint32_t index) {
   return result;
 }
 
-/// Each digit is kept or swapped as a random bit says that depends on all digits before it.
+/// Keeps or swaps each digit by a random bit that depends on all digits before it.
 std::uint32_t scrambled(std::uint32_t value, std::uint64_t seed, std::uint64_t stream) {
   std::uint32_t result = 0;
-  std::uint64_t before = 1;  // the digits so far behind a one, so that 0 and 00 are different
+  std::uint64_t before = 1;  // the previous digits after a leading one, so that 0 and 00 differ
   for (int digit = kDigits - 1; digit >= 0; --digit) {
     const std::uint32_t bit = value >> static_cast<unsigned>(digit) & 1U;
     const auto swap = static_cast<std::uint32_t>(RandomStream(seed ^ (before << 8U), stream).next() >> 63U);
@@ -46,7 +46,7 @@ std::uint32_t scrambled(std::uint32_t value, std::uint64_t seed, std::uint64_t s
 
 std::array<double, 2> ScrambledSobol::point(std::uint32_t index) const {
   constexpr double kUnit = 0x1p-32;
-  // Streams of the seed that give noise its phases lie below.
+  // Streams of the seed for the phases of noise are below.
   const std::uint64_t stream = (std::uint64_t{5} << 20U) + 2 * scramble_;
   return {static_cast<double>(scrambled(mirrored(index), seed_, stream)) * kUnit,
           static_cast<double>(scrambled(second(index), seed_, stream + 1)) * kUnit};

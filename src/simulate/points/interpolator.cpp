@@ -7,9 +7,9 @@
 namespace nearfield {
 namespace {
 
-constexpr std::size_t kReach = 17;                                   // inputs to an output
-constexpr std::size_t kDelayInputs = kReach / 2;                     // of the filter
-constexpr std::size_t kHalf = kDelayInputs * Interpolator::kFactor;  // of 2 kHalf + 1 coefficients
+constexpr std::size_t kReach = 17;                                   // inputs per output
+constexpr std::size_t kDelayInputs = kReach / 2;                     // delay of the filter
+constexpr std::size_t kHalf = kDelayInputs * Interpolator::kFactor;  // the filter has 2 kHalf + 1 coefficients
 
 /// Kaiser's window for 120 dB (J. Kaiser, 1974): beta = 0.1102 (120 - 8.7).
 constexpr double kBeta = 12.265;

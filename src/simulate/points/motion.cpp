@@ -22,7 +22,7 @@ Velocity velocity_of_leg(std::span<const PathPoint> points, std::size_t leg) {
           (to.position.z_m - from.position.z_m) / seconds};
 }
 
-/// 0: before the first point; i: from point i - 1 on.
+/// 0: before the first point; i: after point i - 1.
 std::size_t leg_at(std::span<const PathPoint> points, double t_s) {
   const auto next = std::upper_bound(points.begin(), points.end(), t_s,
                                      [](double time_s, const PathPoint& point) { return time_s < point.t_s; });
@@ -89,7 +89,7 @@ Emission RetardedPath::at(double t_s) {
   const double away = dx * leg_.vx + dy * leg_.vy + dz * leg_.vz;
   const double slower = c_ * c_ - (leg_.vx * leg_.vx + leg_.vy * leg_.vy + leg_.vz * leg_.vz);
   const double root = std::sqrt(away * away + slower * squared);
-  // Of the two forms of the root, the one whose sum does not cancel.
+  // Uses the form of the root without cancellation.
   const double delay_s = away > 0.0 ? squared / (away + root) : (root - away) / slower;
   return {.delay_s = delay_s, .distance_m = c_ * delay_s};
 }

@@ -11,13 +11,13 @@
 namespace nearfield {
 namespace {
 
-/// Random streams of the seed that give noise its phases; those of microphones' responses lie below.
+/// First random stream for the phases of noise; those for microphones' responses are below.
 constexpr std::uint64_t kNoisePhaseStream = std::uint64_t{4} << 20U;
 
-/// Channels that are computed together, so that what they are added to stays in the first-level caches.
+/// Channels computed together, so that their sums stay in the first-level caches.
 constexpr std::size_t kTileChannels = 8;
 
-/// Where samples lie in time.
+/// Times of samples.
 struct SampleTimes {
   std::int64_t first;
   double rate_hz;
@@ -27,7 +27,7 @@ struct SampleTimes {
   }
 };
 
-/// Adds what comes from a path to one lane of a tile [sample][lane].
+/// Adds the sound of a path to one lane of a tile [sample][lane].
 template <typename Signal>
 void add_from_path(const Path& path, const Point& place, double factor, double sound_speed_m_s, const Signal& signal,
                    const SampleTimes& times, double* lane) {

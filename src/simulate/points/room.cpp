@@ -11,7 +11,7 @@ constexpr std::array<const char*, 3> kAxes{"x_m", "y_m", "z_m"};
 
 std::array<double, 3> coordinates(const Point& place) { return {place.x_m, place.y_m, place.z_m}; }
 
-/// A coordinate, mirrored `order` times.
+/// A coordinate mirrored `order` times.
 struct Mirrored {
   double sign = 1.0;
   double offset_m = 0.0;
@@ -19,7 +19,7 @@ struct Mirrored {
   int order = 0;
 };
 
-/// Reflections come from the two walls in turn, whichever is the first.
+/// Reflections alternate between the two walls, starting with either.
 std::vector<Mirrored> mirrored_on_axis(const std::array<std::optional<Wall>, 2>& walls, int order) {
   std::vector<Mirrored> found{Mirrored{}};
   for (std::size_t first = 0; first < 2; ++first) {

@@ -17,7 +17,7 @@ constexpr double kLowestTableRateHz = 375e3;
 
 using Complex = std::complex<double>;
 
-/// In place, sum of x_k e^{+2 pi j k n/N}; N a power of two (J. W. Cooley, J. W. Tukey, Math. Comput. 19, 1965).
+/// In place: sum of x_k e^{+2 pi j k n/N}; N a power of two (J. W. Cooley, J. W. Tukey, Math. Comput. 19, 1965).
 void transform_back(std::vector<Complex>& x) {
   const std::size_t size = x.size();
   for (std::size_t i = 1, mirrored = 0; i < size; ++i) {
@@ -49,7 +49,7 @@ void transform_back(std::vector<Complex>& x) {
   }
 }
 
-/// Number of the first line at or above a frequency. A frequency that is a multiple but for rounding counts as one.
+/// Number of the first line at or above a frequency. A frequency that is a multiple except for rounding counts as one.
 std::uint64_t line_from(double frequency_hz, double period_s) {
   constexpr double kRounding = 1e-9;
   const double number = frequency_hz * period_s;

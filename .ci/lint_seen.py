@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Which C++ files clang-tidy has to look at: `lint_seen.py new FILE...` prints those of the files that it has not passed in
-just this state, `lint_seen.py changed FILE...` those of them that have changed since the commit that .ci/linted names, and
-one that includes each header that has, `lint_seen.py passed FILE` notes that it has passed.
+just this state, `lint_seen.py changed FILE...` those of them whose code has changed since the commit that .ci/linted names, and
+one that includes each header whose code has, `lint_seen.py passed FILE` notes that it has passed.
 
 All files of the commit in .ci/linted have passed. Whoever has had all files looked at (`./dev lint --all`) may name a later
 one there. Where the commit is not in the history, or the rules in .clang-tidy have changed, all files count as changed.
@@ -22,6 +22,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "nearfield-lint"
 INCLUDE = re.compile(rb'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
 PLACES = ("include", "src", "tests", ".")
+COMMENT_OR_TEXT = re.compile(r'(?P<text>R"([^ ()\\]*)\(.*?\)\2"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])+\')'
+                             r"|/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 
 def common_state():
@@ -57,14 +59,27 @@ def git(*arguments):
     return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
 
 
+def code_of(text):
+    """A text without its comments and its layout, which clang-tidy does not judge, but with its NOLINT."""
+    kept = COMMENT_OR_TEXT.sub(lambda token: token[0] if token["text"] or "NOLINT" in token[0] else " ", text)
+    return re.sub(r"\s+", " ", kept)
+
+
+def has_other_code(name, commit):
+    before = git("show", f"{commit}:{name}")
+    path = ROOT / name
+    return before.returncode != 0 or not path.is_file() or code_of(before.stdout) != code_of(path.read_text(encoding="utf-8"))
+
+
 def changed_since_linted(files):
     linted = (ROOT / ".ci/linted").read_text().split()[0]
     if git("merge-base", "--is-ancestor", linted, "HEAD").returncode != 0:
         return files
     changed = set(git("diff", "--name-only", linted).stdout.split())
-    changed |= set(git("ls-files", "--others", "--exclude-standard").stdout.split())
     if ".clang-tidy" in changed:
         return files
+    changed = {name for name in changed if name.endswith((".h", ".hpp", ".cpp")) and has_other_code(name, linted)}
+    changed |= set(git("ls-files", "--others", "--exclude-standard").stdout.split())
     wanted = [file for file in files if file in changed]
     headers = {ROOT / name for name in changed if name.endswith((".h", ".hpp"))}
     for file in wanted + files:

@@ -22,7 +22,7 @@ struct LimitEvent {
   double value = 0.0;       ///< value in that frame
   double largest = 0.0;     ///< since it was exceeded
   std::string unit;
-  std::vector<LimitPlan::Coordinate> position;  ///< position of the value at a begin, of the largest one at an end
+  std::vector<LimitPlan::Coordinate> position;  ///< position at the start; that of the largest value at the end
 };
 
 /// The current state of a limit.

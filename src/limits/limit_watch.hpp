@@ -49,7 +49,7 @@ class LimitWatch {
   /// Sets the flag and the field of a frame that tell which limits are exceeded.
   void look(Frame& frame);
 
-  /// The events since the last call by any caller; events() returns those of all callers.
+  /// The events since the last call, for a single caller; events() serves any number of callers.
   std::vector<LimitEvent> collect();
   /// The newest events, oldest first.
   [[nodiscard]] std::vector<LimitEvent> events();

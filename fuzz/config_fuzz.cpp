@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/config.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 
 namespace {
@@ -47,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   const nearfield::Settings again = nearfield::load_daemon_settings(MemoryFile(to_yaml(settings)).path(), {});
-  if (to_yaml(again) != to_yaml(settings) || again.daemon != settings.daemon) {
+  if (to_yaml(again) != to_yaml(settings) || *again.daemon != *settings.daemon) {
     std::abort();
   }
   return 0;

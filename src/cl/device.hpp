@@ -296,7 +296,7 @@ class Device {
   void flush() const;
   /// The recorder of the commands' times; null unless opened with Profiling::kOn.
   [[nodiscard]] Recorder* recorder() const { return recorder_.get(); }
-  /// Shared recorder(), for objects that may outlive this copy of the device.
+  /// recorder() as a shared pointer, for objects that may outlive this copy of the device.
   [[nodiscard]] const std::shared_ptr<Recorder>& shared_recorder() const { return recorder_; }
 
   /// Builds an embedded kernel file, such as "imaging/sonah.cl", with the files it needs. Throws DeviceError with the

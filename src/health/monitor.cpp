@@ -111,8 +111,8 @@ std::vector<std::complex<float>> Monitor::calibrated() const {
 }
 
 void Monitor::decide() {
-  // Each second all microphones are included again: those that seemed bad only because masks left too few of their
-  // neighbours are not found again, and predict others from then on.
+  // Each second all microphones are included again: those that seemed bad only by what masks left of their neighbours
+  // are not found again, and predict others from then on.
   const bool from_scratch = decisions_ % kFromScratch == 0;
   SpectraJudge::Known known{.excluded = excluded_, .suspects = {}, .deviations = deviations_};
   for (std::size_t i = 0; i < channels_; ++i) {

@@ -101,8 +101,8 @@ class Monitor {
   std::vector<Votes> votes_;
   std::vector<Condition> conditions_;
   std::vector<std::uint8_t> certain_;    ///< [channel], among the bad ones
-  std::vector<std::uint8_t> confirmed_;  ///< [channel], deviation with which a bad one was found
-  std::vector<double> deviations_;       ///< [channel], as found for the bad ones
+  std::vector<std::uint8_t> confirmed_;  ///< [channel], found bad by a decision from scratch
+  std::vector<double> deviations_;       ///< [channel], deviation with which a bad one was found
   std::vector<Change> changes_;
   std::uint64_t decisions_ = 0;
 };

@@ -22,7 +22,7 @@ struct LimitEvent {
   double value = 0.0;       ///< value in that frame
   double largest = 0.0;     ///< since it was exceeded
   std::string unit;
-  std::vector<LimitPlan::Coordinate> position;  ///< position of the value at a begin, of the largest one at an end
+  std::vector<LimitPlan::Coordinate> position;  ///< position at the start; that of the largest value at the end
 };
 
 /// The current state of a limit.
@@ -49,7 +49,7 @@ class LimitWatch {
   /// Sets the flag and the field of a frame that tell which limits are exceeded.
   void look(Frame& frame);
 
-  /// The events since the last call by any caller; events() returns those of all callers.
+  /// The events since the last call, for a single caller; events() serves any number of callers.
   std::vector<LimitEvent> collect();
   /// The newest events, oldest first.
   [[nodiscard]] std::vector<LimitEvent> events();

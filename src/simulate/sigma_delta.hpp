@@ -40,8 +40,8 @@ class SigmaDelta32 {
   /// for +1.
   void modulate(std::span<const double> input, std::span<std::uint32_t> words);
 
-  /// Number of times that each lane's quantiser input diverged and its state was cleared. Input beyond stable_peak()
-  /// causes that.
+  /// Number of times each lane's quantiser input diverged and its state was cleared. Input beyond stable_peak() does
+  /// that.
   [[nodiscard]] const std::array<std::uint64_t, kLanes>& resets() const { return resets_; }
 
  private:

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kKilobyte = 1024;
 
-/// The bytes of a line such as "Rss: 528 kB" with this name; empty for other lines.
+/// The bytes of a line such as "Rss:     528 kB" with this name; empty for other lines.
 std::optional<std::uint64_t> bytes_of(std::string_view line, std::string_view name) {
   if (!line.starts_with(name)) {
     return std::nullopt;

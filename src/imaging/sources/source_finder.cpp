@@ -67,10 +67,41 @@ Thresholds thresholds_of(const FieldSource& source, const UsableWeights& weights
           .taken = scaled(&Thresholds::taken)};
 }
 
+/// Radii that the fit of a disc begins with, over that of PointBounds::disc_of(): far from its radius, a disc is taken
+/// for a field of the prior with less noise.
+constexpr std::array kDiscStarts = {1.0, 0.5};
+
 bool is_behind(const FieldSource& source, const PointSource& disc) {
   const auto* point = std::get_if<PointSource>(&source);
   return point != nullptr && !point->is_disc() &&
          std::hypot(point->x_m - disc.x_m, point->y_m - disc.y_m) <= disc.radius_m;
+}
+
+/// Sources among which a point has become a disc.
+struct Discs {
+  Sources sources;
+  std::vector<double> least;  ///< [source]
+  std::size_t place = 0;      ///< index of the disc
+  SourceFit fit;
+  void drop(std::size_t which) {
+    sources.erase(sources.begin() + static_cast<std::ptrdiff_t>(which));
+    least.erase(least.begin() + static_cast<std::ptrdiff_t>(which));
+    place -= which < place ? 1U : 0U;
+  }
+};
+
+/// Puts a disc in the place of a point, without the points from index `first` on behind the disc: they stood for parts
+/// of it, and one behind it may absorb its field.
+Discs with_disc(const Sources& sources, std::size_t point, const PointSource& disc, const std::vector<double>& least,
+                std::size_t first) {
+  Discs discs{.sources = sources, .least = least, .place = point, .fit = {}};
+  discs.sources[point] = disc;
+  for (std::size_t other = sources.size(); other-- > first;) {
+    if (other != point && is_behind(sources[other], disc)) {
+      discs.drop(other);
+    }
+  }
+  return discs;
 }
 
 }  // namespace
@@ -274,32 +305,24 @@ bool SourceFinder::spread(Sources& sources, SourceFit& fit, const Eigen::VectorX
     if (!disc) {
       continue;
     }
-    Sources changed = sources;
-    changed[i] = *disc;
-    std::vector<double> least_beside = least;
-    std::size_t place = i;
-    const auto drop = [&](std::size_t which) {
-      changed.erase(changed.begin() + static_cast<std::ptrdiff_t>(which));
-      least_beside.erase(least_beside.begin() + static_cast<std::ptrdiff_t>(which));
-      place -= which < place ? 1U : 0U;
-    };
-    // Points that stood for parts of the disc are useless beside it, and one behind it may absorb its field.
-    for (std::size_t other = changed.size(); other-- > first;) {
-      if (other != place && is_behind(changed[other], *disc)) {
-        drop(other);
+    for (const double part : kDiscStarts) {
+      PointSource start = *disc;
+      start.radius_m *= part;
+      Discs tried = with_disc(sources, i, start, least, first);
+      tried.fit = settle(tried.sources, y, fit.residual_noise);
+      while (const std::optional<std::size_t> weak = weakest_point(tried.sources, tried.fit, first, tried.place)) {
+        tried.drop(*weak);
+        tried.fit = settle(tried.sources, y, tried.fit.residual_noise);
       }
-    }
-    SourceFit next = settle(changed, y, fit.residual_noise);
-    while (const std::optional<std::size_t> weak = weakest_point(changed, next, first, place)) {
-      drop(*weak);
-      next = settle(changed, y, next.residual_noise);
-    }
-    if (criterion_of(changed, next) < criterion_of(sources, fit) - kDiscTried && are_tried(changed, next)) {
-      i = place;
-      least = std::move(least_beside);
-      sources = std::move(changed);
-      fit = std::move(next);
-      is_any = true;
+      if (criterion_of(tried.sources, tried.fit) < criterion_of(sources, fit) - kDiscTried &&
+          are_tried(tried.sources, tried.fit)) {
+        i = tried.place;
+        least = std::move(tried.least);
+        sources = std::move(tried.sources);
+        fit = std::move(tried.fit);
+        is_any = true;
+        break;
+      }
     }
   }
   return is_any;

@@ -179,7 +179,8 @@ std::vector<std::string> own_settings(const Playing& playing) {
   }
   std::vector<std::string> settings = own;
   settings.insert(settings.end(), playing.overrides.begin(), playing.overrides.end());
-  for (const DaemonSettings::Limit& limit : load_settings(playing.config, settings).daemon->limits) {
+  const Settings played = load_settings(playing.config, settings);
+  for (const DaemonSettings::Limit& limit : played.daemon->limits) {
     if (limit.record) {
       own.push_back(fmt::format("daemon.limits.{}.record=false", limit.name));
     }

@@ -31,9 +31,9 @@ struct MicrophonePlacement {
 
 /// Microphones on a rectangular grid, seen from the back of the array: row 0 on top, column 0 at the left. x grows to
 /// the right, y grows downwards, the origin is the array's centre: the mean of all microphone positions, on a grid or
-/// not. For positions that form no such grid, the array is one row of all microphones, `columns` is their number, both
-/// pitches are the largest distance from a microphone to its nearest neighbour, and only position_m() gives their
-/// positions.
+/// not; for microphones round a body, deeper than a tenth of their width, it is that of the given positions. For
+/// positions that form no such grid, the array is one row of all microphones, `columns` is their number, both pitches
+/// are the largest distance from a microphone to its nearest neighbour, and only position_m() gives their positions.
 struct ArrayGeometry {
   int rows = 32;
   int columns = 32;
@@ -63,7 +63,8 @@ std::string flaw_of_positions(std::span<const MicrophonePosition> positions_m);
 
 /// The array of these microphones, [channel of an input], for which flaw_of_positions() must be empty. Positions on a
 /// regular grid, each to 1 % of its smaller pitch, give rows, columns, pitches and order; others give an irregular
-/// geometry. The origin is the mean of the positions; coordinates of the mean below 1 um count as 0.
+/// geometry. The origin is the mean of the positions, whose coordinates below 1 um count as 0, or the given one for
+/// microphones round a body.
 ArrayGeometry geometry_of(std::vector<MicrophonePosition> positions_m);
 /// The irregular geometry around the positions' own origin, also for positions on a grid.
 ArrayGeometry irregular_geometry_of(std::vector<MicrophonePosition> positions_m);

@@ -241,8 +241,9 @@ class DaemonSection {
   ~DaemonSection();
   [[nodiscard]] DaemonSettings& operator*() { return *value_; }
   [[nodiscard]] const DaemonSettings& operator*() const { return *value_; }
-  [[nodiscard]] DaemonSettings* operator->() { return value_.get(); }
-  [[nodiscard]] const DaemonSettings* operator->() const { return value_.get(); }
+  [[nodiscard]] DaemonSettings* operator->() & { return value_.get(); }
+  [[nodiscard]] const DaemonSettings* operator->() const& { return value_.get(); }
+  void operator->() const&& = delete;  ///< a member of a temporary would outlive it in a range-based for
 
  private:
   std::unique_ptr<DaemonSettings> value_;

@@ -16,6 +16,8 @@
 namespace nearfield::cli {
 namespace {
 
+constexpr const char* kInstall = "install python3-nearfield, or the wheel";
+
 /// Starts a module's command line; nothing is imported from the working directory.
 constexpr const char* kStartModule = R"(import importlib, sys
 sys.path[:] = [folder for folder in sys.path if folder]
@@ -33,7 +35,7 @@ sys.exit(main(sys.argv[4:]))
 void become_python(const PythonCommand& command, std::vector<std::string> arguments) {
   const char* const named = std::getenv("NEARFIELD_PYTHON");
   std::string python = named != nullptr && *named != '\0' ? named : "python3";
-  std::array<std::string, 6> head = {python, "-c", kStartModule, command.command, command.module, command.install};
+  std::array<std::string, 6> head = {python, "-c", kStartModule, command.command, command.module, kInstall};
   std::vector<char*> argv;
   for (std::string& word : head) {
     argv.push_back(word.data());
@@ -46,7 +48,7 @@ void become_python(const PythonCommand& command, std::vector<std::string> argume
   execvp(python.c_str(), argv.data());
   if (errno == ENOENT) {
     throw NoInputError(fmt::format("{}: expected the program {} (NEARFIELD_PYTHON, or python3 of PATH), found none; {}",
-                                   command.command, python, command.install));
+                                   command.command, python, kInstall));
   }
   throw IoError(fmt::format("{}: can't start {}: {}", command.command, python, std::generic_category().message(errno)));
 }

@@ -7,13 +7,12 @@ namespace nearfield::cli {
 
 struct PythonCommand {
   std::string command;  ///< its name
-  std::string module;   ///< whose function main() takes the arguments and returns the exit code
-  std::string install;  ///< command that installs the module
+  std::string module;   ///< its function main() takes the arguments and returns the exit code
 };
 
-/// Goes on as Python, the program that NEARFIELD_PYTHON names, else python3 of PATH. Where the package
-/// calls `nearfield`, it calls this program. Ends with 66, and a line that says what to
-/// install, where the module or one that it needs is missing. Throws NoInputError where there is no Python.
+/// Replaces this process by Python, the program that NEARFIELD_PYTHON names, else python3 of PATH, running the module.
+/// The package then calls this program as `nearfield`. If the module or one that it imports is missing, Python ends
+/// with 66 and a line that says what to install. Throws NoInputError if there is no Python.
 [[noreturn]] void become_python(const PythonCommand& command, std::vector<std::string> arguments);
 
 }  // namespace nearfield::cli

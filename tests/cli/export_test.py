@@ -197,10 +197,10 @@ class Exports(unittest.TestCase):
 
         self.assertEqual(missing(NEARFIELD_PYTHON=str(self.folder / "none")),
                          f"nearfield: error: export: expected the program {self.folder}/none (NEARFIELD_PYTHON, or python3 of PATH), "
-                         "found none; pip install nearfield[export]\n")
-        self.assertRegex(missing(NEARFIELD_PYTHON="", PATH=str(self.folder)), "expected the program python3 .*; pip install nearfield\\[export\\]")
+                         "found none; install python3-nearfield, or the wheel\n")
+        self.assertRegex(missing(NEARFIELD_PYTHON="", PATH=str(self.folder)), "expected the program python3 .*; install python3-nearfield, or the wheel")
         self.assertEqual(missing(PYTHONPATH=""), "nearfield: error: export: expected the Python module nearfield, which /usr/bin/python3 "
-                                                 "does not find; pip install nearfield[export]\n")
+                                                 "does not find; install python3-nearfield, or the wheel\n")
 
     def test_python_gets_what_was_typed(self):
         python = self.folder / "python"
@@ -209,7 +209,7 @@ class Exports(unittest.TestCase):
         done = subprocess.run([NEARFIELD, "export", "-o", "a b.vts", "-q", "--x=-1e-3", "--frames", ":2", "--", "-in.h5"], capture_output=True,
                               text=True, check=False, env=os.environ | {"NEARFIELD_PYTHON": str(python)})
         self.assertEqual((done.returncode, done.stderr), (9, str(NEARFIELD.path)))
-        self.assertEqual(done.stdout, "[export][nearfield.exports][pip install nearfield[export]][--output=a b.vts][--frames=:2][--x=-1e-3][--][-in.h5]")
+        self.assertEqual(done.stdout, "[export][nearfield.exports][install python3-nearfield, or the wheel][--output=a b.vts][--frames=:2][--x=-1e-3][--][-in.h5]")
 
     # -- choices
 

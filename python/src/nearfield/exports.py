@@ -212,7 +212,7 @@ def _write_mat(files: list[pathlib.Path], source: _Source) -> None:
     try:
         from scipy.io import savemat
     except ModuleNotFoundError as error:
-        raise NoInputError("export: expected the Python package scipy, found none; pip install nearfield[export]", 66) from error
+        raise NoInputError("export: expected the Python package scipy, found none; install python3-scipy, or scipy by pip", 66) from error
     real = source.file["re"]
     parts = 2 if source.is_complex else 1
     found = 48 + (real.ndim + 1) // 2 * 8 - 8 + parts * (8 + (real.nbytes + 7) // 8 * 8)  # flags, dimensions and name, then the parts

@@ -10,12 +10,8 @@ void add_bridge(CLI::App& app) {
                                          "docs/site.md and --help list");
   command->set_help_flag();  // the package handles all arguments, even --help
   command->prefix_command();
-  command->callback([command] {
-    become_python({.command = "bridge",
-                   .module = "nearfield.bridge.__main__",
-                   .install = "install python3-nearfield, or the wheel"},
-                  command->remaining());
-  });
+  command->callback(
+      [command] { become_python({.command = "bridge", .module = "nearfield.bridge.__main__"}, command->remaining()); });
 }
 
 }  // namespace nearfield::cli

@@ -45,8 +45,7 @@ void run(ExportArguments arguments, const CLI::App& command) {
   require_own_output(arguments.output, {arguments.input});
   const ExportFormat& format = export_format(arguments.format, arguments.output);
   if (format.write == nullptr) {
-    become_python({.command = "export", .module = "nearfield.exports", .install = "pip install nearfield[export]"},
-                  words_of(command));
+    become_python({.command = "export", .module = "nearfield.exports"}, words_of(command));
   }
   if (!arguments.frames.empty()) {
     const FrameRange range = parse_frame_range(arguments.frames);

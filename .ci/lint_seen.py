@@ -22,8 +22,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "nearfield-lint"
 INCLUDE = re.compile(rb'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
 PLACES = ("include", "src", "tests", ".")
-COMMENT_OR_TEXT = re.compile(r'(?P<text>R"([^ ()\\]*)\(.*?\)\2"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])+\')'
-                             r"|/\*.*?\*/|//[^\n]*", re.DOTALL)
+TEXT_OR_COMMENT = re.compile(r'(?P<kept>R"([^ ()\\]*)\(.*?\)\2"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])+\''
+                             r"|/\*.*?\*/|//[^\n]*NOLINT[^\n]*)|//[^\n]*", re.DOTALL)
 
 
 def common_state():
@@ -60,9 +60,8 @@ def git(*arguments):
 
 
 def code_of(text):
-    """A text without its comments and its layout, which clang-tidy does not judge, but with its NOLINT."""
-    kept = COMMENT_OR_TEXT.sub(lambda token: token[0] if token["text"] or "NOLINT" in token[0] else " ", text)
-    return re.sub(r"\s+", " ", kept)
+    """A text without its layout and its // comments, which clang-tidy does not judge but for NOLINT; /* */ may name arguments."""
+    return re.sub(r"\s+", " ", TEXT_OR_COMMENT.sub(lambda token: token["kept"] or " ", text))
 
 
 def has_other_code(name, commit):

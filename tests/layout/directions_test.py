@@ -105,16 +105,8 @@ def circles_inside(folder, counts_top=True):
                           for relative in (path.relative_to(folder), included.relative_to(folder)))
             if one != other and (counts_top or "." not in (one, other)):
                 arrows.setdefault(one, set()).add(other)
-
-    def reached_from(start):
-        found, waiting = set(), [start]
-        while waiting:
-            for other in arrows.get(waiting.pop(), set()) - found:
-                found.add(other)
-                waiting.append(other)
-        return found
-
-    return sorted(one for one in arrows if one in reached_from(one))
+    graph = {one: (list(others), []) for one, others in arrows.items()}
+    return sorted(one for one in graph if one in reached(graph, one))
 
 
 class ThisTree(unittest.TestCase):

@@ -8,7 +8,7 @@
 //                  first index `turn`, written to the other
 //   incomplete     int [frame], 1: bits of its window are missing, so it is not remembered
 //
-// A memory begins anew every 2 HALF hops, the second one HALF hops after the first: of the two, the one that began in
+// A memory restarts every 2 HALF hops, the second one HALF hops after the first: of the two, the one that began in
 // the half that contains a hop settles in it, and the other one, which holds the step of the least sum of costs, is
 // used for its frames. So a frame depends on 2 HALF hops at most, wherever a run began. Everything remembered is an
 // integer, so that frames are equal to the last bit whatever batch they are in.

@@ -13,7 +13,7 @@
 //   incomplete int [frame], 1: bits of its window are missing, so it is not remembered
 //   state      int [frequency][2][MEMORY_WORDS], the two memories after the frame before the batch
 //
-// A memory begins anew every 2 HALF hops, the second one HALF hops after the first: of the two, the one that began in
+// A memory restarts every 2 HALF hops, the second one HALF hops after the first: of the two, the one that began in
 // the half that contains a hop settles in it, and the other one is used for its frames. So a frame depends on 2 HALF
 // hops at most, wherever a run began. Everything remembered is an integer, so that frames are equal to the last bit
 // whatever kernel, batch or device adds them: steps of 2^-20 of the logarithm to the base 2.

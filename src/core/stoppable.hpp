@@ -23,7 +23,7 @@ class Stoppable {
 
   /// The token for threads that help this one. Without a Stoppable no stop is possible.
   [[nodiscard]] static std::stop_token token() { return token_of_thread; }
-  /// Throws Stopped if a stop has been requested. Results may be left half changed: callers that catch it start anew or
+  /// Throws Stopped if a stop has been requested. Results may be left half changed: callers that catch it start over or
   /// destroy them.
   static void end_if_stopped() {
     if (token_of_thread.stop_requested()) {

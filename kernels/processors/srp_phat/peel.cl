@@ -7,7 +7,7 @@
 //       |b|^2 is below LEAST_OWN_FIELD |a|^2 before the division: the earlier ones have removed this source, too
 //   P <- P - b (b^H P),  orthogonal to the fields of all sources so far, as in orthogonal matching pursuit (Y. C. Pati,
 //       R. Rezaiifar, P. S. Krishnaprasad, "Orthogonal matching pursuit", Asilomar Conf. 1993)
-//   Z is weighted anew from it, as in srp_weights; 0 if the bin's power is below LEAST_REMAINDER of the window's, or
+//   Z is weighted from it again, as in srp_weights; 0 if the bin's power is below LEAST_REMAINDER of the window's, or
 //       SNR dropped the bin
 //
 // The position is the top of the parabola through the logarithms of p at the points around the source, for which

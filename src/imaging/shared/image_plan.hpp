@@ -29,7 +29,7 @@ int spectrum_length(int microphones);
 /// Predictor order for a line of this length: at most length - 2.
 int usable_order(int order, int length);
 
-/// Largest number of hops on which a frame depends if an imager remembers frames: of two memories, each begins anew
+/// Largest number of hops on which a frame depends if an imager remembers frames: of two memories, each restarts
 /// every kMemoryHops hops, half of that after the other one, and the older one is in use.
 inline constexpr int kMemoryHops = 60;
 inline constexpr int kMemoryHalf = kMemoryHops / 2;

@@ -20,7 +20,7 @@ using StatusBuffer = ocl::Buffer<std::uint32_t>;
 /// [frame][frequency]
 using ReportBuffer = ocl::Buffer<FilterReport>;
 
-/// Positions of the frames of an enqueue() in their stream: an imager's memory begins anew by hop numbers alone.
+/// Positions of the frames of an enqueue() in their stream: an imager's memory restarts by hop numbers alone.
 struct FrameHops {
   std::uint64_t first = 0;                    ///< hop number of the first frame; each further one is a hop later
   std::vector<std::int32_t> incomplete = {};  ///< [frame], 1 if bits are missing: not remembered; empty: none

@@ -90,7 +90,7 @@ const Kind& findings_as(const std::shared_ptr<const Findings>& findings) {
   return dynamic_cast<const Kind&>(*findings);
 }
 
-/// Period in searches after which a memory begins anew, half a period after the other one; the older of the two is in
+/// Period in searches after which a memory restarts, half a period after the other one; the older of the two is in
 /// use.
 inline constexpr std::uint64_t kSearchMemory = 8;
 inline constexpr std::uint64_t kSearchHalf = kSearchMemory / 2;
@@ -104,7 +104,7 @@ class SearchMemory {
     State* settling = nullptr;
     State* serving = nullptr;
   };
-  /// Memories for a search. One that is out of date begins anew with it.
+  /// Memories for a search. One that is out of date restarts with it.
   Pair at(std::uint64_t number) {
     const std::uint64_t half = number / kSearchHalf;
     Slot& settling = slots_[half % 2];
@@ -131,7 +131,7 @@ class SearchMemory {
 
 /// Background estimator of parameters that take too long to estimate in every frame: works on the spectra of some
 /// windows, on one thread at a time, whose owner may end it early (Stoppable); it must be restarted then. A search
-/// starts with the findings before, so that findings are steady. It has two memories that begin anew alternately, like
+/// starts with the findings before, so that findings are steady. It has two memories that restart alternately, like
 /// imagers: findings depend on kSearchMemory searches at most.
 class Search {
  public:

@@ -35,8 +35,10 @@ constexpr double kRounding = 1e-10;
 constexpr int kMostSteps = 12;
 /// Sources have settled when they move by less than this part of their grid's step.
 constexpr double kSettled = 1e-7;
+/// Damping after the first step that is taken back, and its ratio from step to step (Marquardt).
 constexpr double kLeastDamping = 1e-3;
 constexpr double kDampingRatio = 10.0;
+/// Costs that differ by less, in nepers, count as equal.
 constexpr double kRoundingOfCost = 1e-6;
 /// Least gain in log-likelihood per point source, in nepers, averaged over all that are found: on the measured plates,
 /// whose images they make worse, points gain up to 90, and several hundred for pistons, dipoles and single monopoles.
@@ -49,6 +51,9 @@ constexpr double kNoiseAlone = 3.0;
 /// yet discs hide how much better it is; and to remain one when all have been tried.
 constexpr double kDiscTried = 10.0;
 constexpr double kDiscGain = 60.0;
+/// Radii from which a disc is fitted, over that of PointBounds::disc_of(): far from its true radius the fit ends where
+/// the prior explains the field with less noise.
+constexpr std::array kDiscStarts = {1.0, 0.5};
 
 std::size_t at(Index index) { return static_cast<std::size_t>(index); }
 
@@ -67,10 +72,7 @@ Thresholds thresholds_of(const FieldSource& source, const UsableWeights& weights
           .taken = scaled(&Thresholds::taken)};
 }
 
-/// Radii that the fit of a disc begins with, over that of PointBounds::disc_of(): far from its radius, a disc is taken
-/// for a field of the prior with less noise.
-constexpr std::array kDiscStarts = {1.0, 0.5};
-
+/// True for a point whose x and y are within the disc's radius.
 bool is_behind(const FieldSource& source, const PointSource& disc) {
   const auto* point = std::get_if<PointSource>(&source);
   return point != nullptr && !point->is_disc() &&

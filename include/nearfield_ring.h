@@ -1,7 +1,7 @@
 /* Results of a running nearfieldd for a controller on the same host: the reader's C API and the binary layout.
  *
  * C11, no dependencies: this header and src/ring/reader/nearfield_ring*.c are all that a program needs;
- * libnearfield_ring.so holds the same. docs/controller.md is the guide. Linux on little-endian 64-bit machines.
+ * libnearfield_ring.so holds the same. docs/use/controller.md is the guide. Linux on little-endian 64-bit machines.
  *
  * Units are SI; times are nanoseconds; "mono" is CLOCK_MONOTONIC, "tai" CLOCK_TAI; a bit-time is 1 / bit_rate_hz. */
 #ifndef NEARFIELD_RING_H
@@ -269,8 +269,8 @@ typedef struct nf_frame {
   const float* cutoff_rad_per_m; /* [frequencies]; NaN where the filter has none */
   const float* slope;            /* [frequencies]; NaN where the filter has none */
   const float* noise_pa;         /* [frequencies]; rms of a microphone's complex noise; NaN where it was not measured */
-  /* [frequencies]; relative L2 error of the image, in its own quantity; NaN where it is not known (docs/controller.md).
-   * Comparisons with NaN are false: test error <= limit, not error > limit. */
+  /* [frequencies]; relative L2 error of the image, in its own quantity; NaN where it is not known
+   * (docs/use/controller.md). Comparisons with NaN are false: test error <= limit, not error > limit. */
   const float* error_estimate;
   const float* radiated_power_w; /* [planes][frequencies], for active intensities */
   const nf_complex* points;      /* [planes][frequencies][points]: as images, at the chosen points */
@@ -363,7 +363,7 @@ double nf_ring_radiated_power_w(const nf_ring_layout* layout, const nf_frame* fr
 
 /* Figures of the frame read last. *microphones: how many the processor could use if all were valid, 0 if the daemon is
  * older and does not state it, or no frame was read. *missing_information: the share of an image's information, 0 to 1,
- * that is lost with invalid ones (docs/sonah.md), 0 for products that are not images. */
+ * that is lost with invalid ones (docs/how/sonah.md), 0 for products that are not images. */
 void nf_ring_microphones(const nf_ring* ring, uint32_t* microphones, float* missing_information);
 
 /* NF_RING_VERSION that the library was built with: for programs that load it at run time. */

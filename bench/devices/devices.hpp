@@ -7,7 +7,7 @@
 #include "cl/device.hpp"
 #include "nearfield/settings.hpp"
 
-/// `nearfield bench devices`: what several devices of one host make of one's work (docs/several_devices.md).
+/// `nearfield bench devices`: what several devices of one host make of one's work (docs/use/several_devices.md).
 namespace nearfield::bench {
 
 struct DevicesBenchOptions {

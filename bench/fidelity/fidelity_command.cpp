@@ -49,7 +49,7 @@ void add_fidelity(CLI::App& bench) {
   CLI::App* command =
       bench.add_subcommand("fidelity", "How close images come to the true field, by extrapolation and filter");
   command->add_option("--docs", arguments->docs,
-                      "folder for fidelity.md and pictures/fidelity/; else the page is printed");
+                      "folder for results/fidelity.md and pictures/fidelity/; else the page is printed");
   command->add_option("--data", arguments->data, "folder of measured and computed fields with their truth");
   add_json(*command, arguments->json);
   command->add_option("--device", arguments->device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");

@@ -1,4 +1,4 @@
-// VkFFT's OpenCL backend beside the imager's transforms (docs/pnah.md): 96 x 96 forward, product and back for n
+// VkFFT's OpenCL backend beside the imager's transforms (docs/how/pnah.md): 96 x 96 forward, product and back for n
 // holograms, as three launches' worth and as its fused convolution. Not part of the build:
 //   g++ -O2 -w -I/usr/include bench/gpu/vkfft.cpp -o vkfft -lOpenCL && ./vkfft        (vkFFT.h of libvkfft-dev)
 #define CL_TARGET_OPENCL_VERSION 120

@@ -5,7 +5,7 @@
 #include "bench/common/timing.hpp"
 #include "nearfield/layout.hpp"
 
-/// `nearfield bench health`: what watching the microphones takes of a processor's core (docs/health.md). No OpenCL.
+/// `nearfield bench health`: what watching the microphones takes of a processor's core (docs/use/health.md). No OpenCL.
 namespace nearfield::bench {
 
 struct HealthBenchOptions {

@@ -17,7 +17,7 @@
 #include "nearfield/frame.hpp"
 #include "simulate/random.hpp"
 
-/// `nearfield bench limits`: what limits take of the thread that publishes frames (docs/limits.md). No OpenCL.
+/// `nearfield bench limits`: what limits take of the thread that publishes frames (docs/use/limits.md). No OpenCL.
 namespace nearfield::bench {
 namespace {
 

@@ -39,7 +39,7 @@ def arguments_of(words):
     parser.add_argument("report", type=pathlib.Path, nargs="?", help="what --json wrote")
     parser.add_argument("--png", type=pathlib.Path, help="folder for plots or pictures, of frames, frontends and errors")
     parser.add_argument("--docs", type=pathlib.Path,
-                        help="folder for fidelity.md and pictures/fidelity/, of fidelity; else the page is printed")
+                        help="folder for results/fidelity.md and pictures/fidelity/, of fidelity; else the page is printed")
     parser.add_argument("--check", action="store_true",
                         help="only finds out whether all that the other options need is installed; takes no report")
     arguments = parser.parse_args(words)

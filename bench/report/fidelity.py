@@ -1,4 +1,4 @@
-"""docs/fidelity.md and its pictures, of `nearfield bench fidelity`: what page and pictures share."""
+"""docs/results/fidelity.md and its pictures, of `nearfield bench fidelity`: what page and pictures share."""
 
 import math
 import statistics
@@ -101,4 +101,5 @@ def write(json, docs):
         return
     from fidelity_pictures import write_pictures
     write_pictures(report, docs / "pictures" / "fidelity")
-    write_whole_file(docs / "fidelity.md", page.encode("utf-8"))
+    (docs / "results").mkdir(parents=True, exist_ok=True)
+    write_whole_file(docs / "results/fidelity.md", page.encode("utf-8"))

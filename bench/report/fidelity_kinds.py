@@ -1,4 +1,4 @@
-"""Random scenes by kind, of `nearfield bench fidelity`: their section of docs/fidelity.md, and the expected error's calibration."""
+"""Random scenes by kind, of `nearfield bench fidelity`: their section of docs/results/fidelity.md, and the expected error's calibration."""
 
 import math
 import statistics
@@ -99,13 +99,13 @@ the least mean error over the scenes. Mean relative L2 in per cent.
         text += f"### {QUANTITIES[quantity].capitalize()}\n\n" + table(*error_lines(shown(kinds) or kinds, quantity))
     return text + f"""### Expected errors
 
-The error that is published with each image ([controller.md](controller.md#quality-figures-of-an-image)) over the true one, relative L2. *Fitted*: the
-kinds on which constants of the expected errors were fitted; *shown*: the six others ([0026](decisions/0026-expected-errors.md) has what the constants owe to them). *Within*: ratios from {LEAST_RATIO} to {MOST_RATIO}. Those of a \
+The error that is published with each image ([controller.md](../use/controller.md#quality-figures-of-an-image)) over the true one, relative L2. *Fitted*: the
+kinds on which constants of the expected errors were fitted; *shown*: the six others ([0026](../decisions/0026-expected-errors.md) has what the constants owe to them). *Within*: ratios from {LEAST_RATIO} to {MOST_RATIO}. Those of a \
 displacement are the velocity's, as it is a velocity over jw;
 `sonah` has no intensities. A filter that is given has no expected error.
 
 """ + table(["imager or filter", "quantity", "kinds", "images", "median", "95 % of the ratios", "within"],
-            calibration_lines(kinds)) + f"![expected over true errors](pictures/fidelity/{PICTURE})\n\n"
+            calibration_lines(kinds)) + f"![expected over true errors](../pictures/fidelity/{PICTURE})\n\n"
 
 
 def kinds_marks(report, mark):

@@ -1,4 +1,4 @@
-"""The page docs/fidelity.md: Markdown of what `nearfield bench fidelity` found."""
+"""The page docs/results/fidelity.md: Markdown of what `nearfield bench fidelity` found."""
 
 import dataclasses
 import math
@@ -121,7 +121,7 @@ def lambda_line(cases):
 
 
 def picture_line(title, name):
-    return f"![{title}](pictures/fidelity/{name})\n"
+    return f"![{title}](../pictures/fidelity/{name})\n"
 
 
 def pictures_of(report, part):
@@ -163,7 +163,7 @@ Filters: `cos` with its cut-off by the rule named, slope 0.1 unless the rule cho
 - **Best**: what a fixed setting reaches that was chosen with the truth in hand, for each frequency; the mean over the draws is
   minimised. *Cut-off*: of 40, as logarithms evenly from pi/10 to pi over the larger pitch, slope 0.1; *and slope*: of 0.05, 0.1
   and 0.2, too; *lambda*: of 9 from 1e-5 to 0.1.
-- **Search**: cut-off and slope found again in each draw (docs/pnah.md). `sonah` looks for plane waves in each.
+- **Search**: cut-off and slope found again in each draw (docs/how/pnah.md). `sonah` looks for plane waves in each.
 
 """
     if report.json["left_out"]:

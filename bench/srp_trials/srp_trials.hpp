@@ -5,7 +5,7 @@
 
 #include "cl/device.hpp"
 
-/// `nearfield bench srp_trials`: statistics of the processor `srp_phat` that take many windows (docs/srp_phat.md).
+/// `nearfield bench srp_trials`: statistics of the processor `srp_phat` that take many windows (docs/how/srp_phat.md).
 /// Spectra are closed forms: monopoles, and noise of each microphone's own whose bins the window correlates.
 namespace nearfield::bench {
 

@@ -1,6 +1,6 @@
-"""Mean error of monopole images over the floor of Burg's method (docs/pnah.md), in float64 with numpy alone.
+"""Mean error of monopole images over the floor of Burg's method (docs/how/pnah.md), in float64 with numpy alone.
 
-Written apart from the C++ reference, from docs/pnah.md. Run: python3 docs/studies/burg_floor.py
+Written apart from the C++ reference, from docs/how/pnah.md. Run: python3 docs/studies/burg_floor.py
 """
 import numpy as np
 

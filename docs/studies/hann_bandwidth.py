@@ -1,4 +1,4 @@
-"""What a moving Hann window does to a tone whose amplitude or phase changes: delay and bandwidth, for docs/controller.md.
+"""What a moving Hann window does to a tone whose amplitude or phase changes: delay and bandwidth, for docs/use/controller.md.
 
 A modulation at f Hz of the tone comes out multiplied by sum w[n] exp(-j 2 pi f n / fs) / sum w[n].
 """

@@ -1,4 +1,4 @@
-"""The least error of the image of a monopole behind a hole of 8 x 8 masked microphones (docs/sonah.md), by the Cramer-Rao bound of its
+"""The least error of the image of a monopole behind a hole of 8 x 8 masked microphones (docs/how/sonah.md), by the Cramer-Rao bound of its
 amplitude and place, in white noise 40 dB below the mean power of all microphones. With numpy alone.
 
 Run: python3 docs/studies/hole_bound.py

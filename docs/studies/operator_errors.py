@@ -1,4 +1,4 @@
-"""Expected over true errors of operators (docs/operators.md) on random scenes, in float64, written apart from the C++: with the scale of all modes
+"""Expected over true errors of operators (docs/how/operators.md) on random scenes, in float64, written apart from the C++: with the scale of all modes
 for what is not resolved, with that of the weakest modes, and with the first one held between one and five times the second one.
 
 Needs numpy, and scipy for the spheres. Run: python3 docs/studies/operator_errors.py; three minutes on two busy cores.

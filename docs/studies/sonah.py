@@ -1,4 +1,4 @@
-"""Statistically optimised holography (docs/sonah.md) on eight fields, in float64 with numpy alone, written apart from the C++.
+"""Statistically optimised holography (docs/how/sonah.md) on eight fields, in float64 with numpy alone, written apart from the C++.
 
 Run: python3 docs/studies/sonah.py [DRAWS] [DEPTH over standoff]; two minutes with 6 draws.
 """

@@ -70,7 +70,7 @@ struct Frame {
   std::uint64_t shed_hops = 0;  ///< hops dropped by overload between the previous frame and this one
   std::uint32_t valid_microphones = 0;
   std::uint32_t microphones = 0;  ///< usable by the processor; 0: not known
-  /// Share of an image's information that is lost with unused microphones (docs/sonah.md); 0 for other products.
+  /// Share of an image's information that is lost with unused microphones (docs/how/sonah.md); 0 for other products.
   float missing_information = 0.0F;
   std::uint64_t epoch = 0;  ///< number of the configuration: starts at 1, plus one with each change
   /// A limit that starts recordings is exceeded, on any processor.

@@ -1,5 +1,5 @@
 /* Nearfield's engine for programs in C and other languages: bits, time data or spectra in, images and other products
- * out, on OpenCL. libnearfield.so holds it; it reads no HDF5 files. docs/c_api.md is the guide.
+ * out, on OpenCL. libnearfield.so holds it; it reads no HDF5 files. docs/reference/c_api.md is the guide.
  *
  * Units are SI. A handle belongs to one thread at a time; two handles may be used by two threads. Every call that can
  * fail returns an nf_status, and nf_engine_error() says in words what was wrong. */

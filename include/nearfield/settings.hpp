@@ -27,7 +27,7 @@ enum class ImagerKind {
   kAuto,  ///< see resolve_imager()
   kNone,  ///< no images: the levels of the microphones instead
 };
-/// Quantity of an image; docs/quantities.md has the formulas.
+/// Quantity of an image; docs/use/quantities.md has the formulas.
 enum class Quantity { kPressure, kNormalVelocity, kDisplacement, kActiveIntensity };
 inline constexpr std::array kQuantities = {Quantity::kPressure, Quantity::kNormalVelocity, Quantity::kDisplacement,
                                            Quantity::kActiveIntensity};
@@ -42,7 +42,7 @@ enum class CutoffRule {
   kSearch,        ///< per frequency, including the slope, every `search_every_frames` frames; kDynamicRange until then
 };
 
-/// Prior of the imager sonah (docs/sonah.md).
+/// Prior of the imager sonah (docs/how/sonah.md).
 enum class FieldPrior {
   kAuto,       ///< per frequency the most probable one according to the search; the layer until then
   kLayer,      ///< sources spread over a layer as far behind the surface as the microphones are in front of it
@@ -70,7 +70,7 @@ enum class HealthMask {
 };
 std::string_view name_of(HealthMask mask);
 
-/// Monitoring of the microphones (docs/health.md).
+/// Monitoring of the microphones (docs/use/health.md).
 struct HealthSettings {
   bool enabled = true;
   HealthMask mask = HealthMask::kCertain;
@@ -194,7 +194,7 @@ struct WallSettings {
   double reflection = 1.0;    ///< reflection factor of pressure; 1: rigid, -1: pressure-release
 };
 
-/// The prior of the imager `operators` (docs/operators.md).
+/// The prior of the imager `operators` (docs/how/operators.md).
 struct OperatorSettings {
   std::optional<double> source_depth_m;  ///< depth of a sheet of sources below the surface; empty: a fraction of the
                                          ///< standoff

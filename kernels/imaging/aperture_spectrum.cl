@@ -1,4 +1,4 @@
-// Measured cut-off: the wavenumber at which a hologram's spectrum falls into its noise (docs/pnah.md, Filters; the
+// Measured cut-off: the wavenumber at which a hologram's spectrum falls into its noise (docs/how/pnah.md, Filters; the
 // reference is src/imaging/pnah/auto_cutoff_reference.cpp).
 //
 // The first SPECTRUM_ROWS x SPECTRUM_COLUMNS microphones under a Hann window are transformed along both axes, each of

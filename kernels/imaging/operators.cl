@@ -1,5 +1,5 @@
 // Images by a dense operator per frequency: the posterior mean given the covariance of a prior's field, from any
-// positions of microphones to any imaged places. docs/operators.md has the derivation.
+// positions of microphones to any imaged places. docs/how/operators.md has the derivation.
 //
 // The covariance of the microphones' pressures is U diag(w) U^H with orthonormal columns in U, one per mode, so that
 //   y = U^H p,   image = sum over modes of images y / (w + noise)

@@ -6,7 +6,7 @@
 // with E that sum of squares at m = 1; then a <- [a, 0] + k [0, reverse(conj(a))], f[n] <- f[n] + k g[n-m] and
 // g[n-m] <- g[n-m] + conj(k) f[n]. Here g of stage m keeps the slot in which it began, so each pair is updated in place.
 // |k| < 1, so a predictor never grows without bound. FLOOR acts as white noise 35 dB below the field: it keeps predictors
-// of clean, smooth fields from amplifying small differences (docs/pnah.md has the measurements).
+// of clean, smooth fields from amplifying small differences (docs/how/pnah.md has the measurements).
 //
 // Silence (E = 0) and predictors that blow up beyond RUNAWAY or are not finite extrapolate to zero and raise the flag.
 

@@ -1,5 +1,5 @@
 // Statistically optimised near-field holography: the image is the posterior mean given the prior and the measurement.
-// docs/sonah.md has the derivation.
+// docs/how/sonah.md has the derivation.
 //
 // A field over the array separates into four parity classes over half the rows and columns each (bit 0 of a class: odd
 // along x, bit 1: odd along y). Within one, modes of prior power w are independent, so

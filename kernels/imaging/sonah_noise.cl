@@ -1,4 +1,4 @@
-// Costs of the steps of noise in a frame, shared by sonah's kernels. docs/sonah.md has the derivation, sonah.cl
+// Costs of the steps of noise in a frame, shared by sonah's kernels. docs/how/sonah.md has the derivation, sonah.cl
 // documents the arrays, noise_memory.cl the memory of earlier frames.
 //
 // With w a mode's prior power and t the prior's power, the noise, relative to t, is the one of GRID steps with the

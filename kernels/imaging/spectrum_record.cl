@@ -1,5 +1,5 @@
 // Record of a hologram measured by aperture_spectrum.cl, and the state that is updated from it from frame to frame
-// (docs/pnah.md, Filters; the reference is src/imaging/pnah/auto_cutoff_reference.cpp).
+// (docs/how/pnah.md, Filters; the reference is src/imaging/pnah/auto_cutoff_reference.cpp).
 //
 // In the arena, at the bytes NAME_AT:
 //   spectra    float [frame][frequency][RECORD]: the cut-off measured in this frame alone, rad/m; the noise of a

@@ -10,8 +10,8 @@
 namespace nearfield::ocl {
 
 /// Many arrays in one buffer. With NVIDIA's OpenCL a launch costs about half a microsecond of host time per buffer
-/// argument (docs/performance.md), so kernels of the frame path take the arena and find their arrays by constants. Call
-/// reserve() for each array, allocate() once, then part().
+/// argument (docs/results/performance.md), so kernels of the frame path take the arena and find their arrays by
+/// constants. Call reserve() for each array, allocate() once, then part().
 class Arena {
  public:
   explicit Arena(std::string stage) : stage_(std::move(stage)) {}

@@ -67,7 +67,7 @@ std::optional<std::size_t> stored_way(const CacheFiles& files, const CacheKey& k
 }
 
 Choice choice_by_rule(const ChoiceQuestion& question, std::string_view why) {
-  spdlog::info("{}: {}, by rule, because {} (docs/program_cache.md)", question.stage,
+  spdlog::info("{}: {}, by rule, because {} (docs/use/program_cache.md)", question.stage,
                question.ways.at(question.by_rule), why);
   return {question.by_rule, ChoiceOrigin::kRule};
 }

@@ -19,7 +19,7 @@ std::filesystem::path cache_folder();
 
 /// Folder of built programs: in cache_folder(), but none on PoCL unless NEARFIELD_CACHE_DIR is set. PoCL caches
 /// finished machine code itself, and a request for a binary makes it compile every kernel once more
-/// (docs/program_cache.md).
+/// (docs/use/program_cache.md).
 std::filesystem::path program_cache_folder(std::string_view platform);
 
 /// The POCL_CACHE_DIR to set when the environment leaves the choice to PoCL, which would then keep machine code in

@@ -107,7 +107,7 @@ class Engine {
   /// window is computed.
   [[nodiscard]] virtual std::span<std::uint32_t> room_for_bits(std::size_t wire_words) = 0;
   /// Best way of writing there: 128 KiB that are modified in a CPU cache take a GPU 3 us longer to fetch
-  /// (docs/performance.md). Data that is soon read again is better left in the caches.
+  /// (docs/results/performance.md). Data that is soon read again is better left in the caches.
   [[nodiscard]] Copying copying() const { return is_on_gpu() ? Copying::kPastCaches : Copying::kCached; }
   /// True if prompt frames come from a GPU.
   [[nodiscard]] virtual bool is_on_gpu() const { return false; }

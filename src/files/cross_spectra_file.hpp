@@ -13,7 +13,7 @@ namespace nearfield {
 
 /// Description of a file of cross-spectral matrices. Root attributes format="nearfield-cross-spectra", version=1; the
 /// last four members are attributes of /csm, from which Acoular's PowerSpectraImport can be filled
-/// (docs/cross_spectra.md).
+/// (docs/use/cross_spectra.md).
 struct CrossSpectraInfo {
   ArrayGeometry geometry;
   std::vector<double> frequencies_hz;  ///< ascending

@@ -10,8 +10,8 @@
 #include "nearfield/microphone_use.hpp"
 #include "nearfield/output.hpp"
 
-/// The images file: the results of one or more processors, HDF5 (docs/images_file.md). files.hpp describes the common
-/// behaviour of readers and writers.
+/// The images file: the results of one or more processors, HDF5 (docs/reference/images_file.md). files.hpp describes
+/// the common behaviour of readers and writers.
 namespace nearfield {
 
 class ResultsWriter {

@@ -10,7 +10,7 @@
 #include "nearfield/frame.hpp"
 #include "nearfield/product.hpp"
 
-/// Thresholds on the products of a live stream (docs/limits.md).
+/// Thresholds on the products of a live stream (docs/use/limits.md).
 namespace nearfield::limits {
 
 /// Value of a limit in a frame.

@@ -23,10 +23,10 @@ struct PageOptions {
   double player_idle_s = 60.0;  ///< time after which a recording without viewers ends
 };
 
-/// The live page (docs/page_protocol.md): its files, and pictures, state and control for the clients of /stream. It
-/// reads the daemon's rings and its control socket like any other program, and knows no engine. While no client is
-/// connected, rings are closed and no request is made. A client with the token may open recordings, which separate
-/// processes play.
+/// The live page (docs/reference/page_protocol.md): its files, and pictures, state and control for the clients of
+/// /stream. It reads the daemon's rings and its control socket like any other program, and knows no engine. While no
+/// client is connected, rings are closed and no request is made. A client with the token may open recordings, which
+/// separate processes play.
 class Page {
  public:
   /// Adds its address to `server`, which is not started yet. Throws IoError if the address is not free, ConfigError if

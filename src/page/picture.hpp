@@ -20,7 +20,7 @@ struct Slice {
   std::vector<std::size_t> places;
 };
 
-/// A ring's layout as JSON: axes and products of the message "layout" of docs/page_protocol.md.
+/// A ring's layout as JSON: axes and products of the message "layout" of docs/reference/page_protocol.md.
 nlohmann::json layout_json(const nf_ring_layout& layout);
 
 /// Bytes of a ring's frames that make one subscription's pictures: a product, sliced, and all figures. Valid for one
@@ -30,7 +30,8 @@ class PicturePlan {
   /// Throws UsageError if the ring has no such product, the product no such axis, or the axis no such index.
   PicturePlan(const nf_ring_layout& layout, const std::string& product, const Selection& selection);
 
-  /// Makes the binary message of docs/page_protocol.md. The frame must have been read with the product selected.
+  /// Makes the binary message of docs/reference/page_protocol.md. The frame must have been read with the product
+  /// selected.
   [[nodiscard]] std::string encode(std::uint32_t id, const nf_ring* ring, const nf_frame& frame,
                                    std::int64_t sent_mono_ns) const;
 

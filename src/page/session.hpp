@@ -39,8 +39,8 @@ class SessionHost {
   virtual void change_players(Session& session, nlohmann::json id, const nlohmann::json& message) = 0;
 };
 
-/// One client of /stream: its subscriptions, their credit, and pending messages (docs/page_protocol.md). Only answers
-/// are queued, at most kMostAnswers; with more pending its messages are not read.
+/// One client of /stream: its subscriptions, their credit, and pending messages (docs/reference/page_protocol.md). Only
+/// answers are queued, at most kMostAnswers; with more pending its messages are not read.
 class Session : public StreamClient {
  public:
   static constexpr std::size_t kMostAnswers = 16;

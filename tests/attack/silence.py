@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Wrong but plausible values of every setting, or files of every kind, and whether a user is told.
 
-    tests/attack/silence.py settings --bin build/release/bin [--seed 7 --most 120] [--page docs/silence.md]
-    tests/attack/silence.py inputs --bin build/release/bin [--seed 7 --most 15] [--page docs/silence.md]
+    tests/attack/silence.py settings --bin build/release/bin [--seed 7 --most 120] [--page docs/how/silence.md]
+    tests/attack/silence.py inputs --bin build/release/bin [--seed 7 --most 15] [--page docs/how/silence.md]
 
 Each mistake is refused with a message, or shown by the first lines that a program prints, or harmless, as nothing becomes another, or
 undetectable, for the reason that is printed; what is silent ends this program with 1. The short form of ctest takes --most subjects by a

@@ -208,8 +208,8 @@ void expect_nothing_beats_the_best(const nlohmann::json& cases) {
 
 constexpr double kFrontEndError = 1e-3;
 
-/// The noise is as strong, and order 1's own error at these frequencies is below 0.1 % (docs/front_ends.md), which is
-/// what sonah's images of a pattern, 0.1 % off, can differ by.
+/// The noise is as strong, and order 1's own error at these frequencies is below 0.1 % (docs/reference/front_ends.md),
+/// which is what sonah's images of a pattern, 0.1 % off, can differ by.
 void expect_bits_as_spectra(const nlohmann::json& cases, const nlohmann::json& bits) {
   EXPECT_EQ(bits.at("part"), kBitsPart);
   for (const nlohmann::json& row : bits.at("rows")) {
@@ -225,14 +225,14 @@ void expect_bits_as_spectra(const nlohmann::json& cases, const nlohmann::json& b
 }
 
 void expect_page_and_pictures(const test::TemporaryFolder& folder) {
-  const std::string page = text_of(folder / "fidelity.md");
+  const std::string page = text_of(folder / "results/fidelity.md");
   for (const char* part : {"# How close the images come", "## Marks", "## Eight cases", "## From bits",
                            "Portable Computing", "pattern, 2000 Hz"}) {
     EXPECT_NE(page.find(part), std::string::npos) << part;
   }
   std::size_t pictures = 0;
-  for (std::size_t at = page.find("](pictures/"); at != std::string::npos; at = page.find("](pictures/", at + 1)) {
-    const std::string name = page.substr(at + 2, page.find(')', at) - at - 2);
+  for (std::size_t at = page.find("](../pictures/"); at != std::string::npos; at = page.find("](../pictures/", at + 1)) {
+    const std::string name = page.substr(at + 5, page.find(')', at) - at - 5);
     EXPECT_TRUE(std::filesystem::exists(folder / name)) << name;
     ++pictures;
   }
@@ -262,7 +262,7 @@ TEST(Fidelity, SaysThatDataAreMissing) {
   ASSERT_EQ(run.exit_code, 0) << run.output;
   for (const std::string_view file : kDataFiles) {
     EXPECT_NE(run.output.find(file), std::string::npos) << run.output;
-    EXPECT_NE(text_of(folder / "fidelity.md").find(file), std::string::npos);
+    EXPECT_NE(text_of(folder / "results/fidelity.md").find(file), std::string::npos);
   }
 }
 

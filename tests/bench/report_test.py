@@ -311,10 +311,10 @@ class Program(unittest.TestCase):
         written = {str(path.relative_to(self.path / "docs")) for path in (self.path / "docs").rglob("*") if path.is_file()}
         pictures = {f"pictures/fidelity/{name}.png" for name in ("pattern_500hz", "pattern_2000hz", "cutoff_pattern", "violin_measured",
                                                                  "cutoff_violin_measured", "expected_error")}
-        self.assertEqual(written, {"fidelity.md"} | pictures)
-        text = (self.path / "docs/fidelity.md").read_text(encoding="utf-8")
+        self.assertEqual(written, {"results/fidelity.md"} | pictures)
+        text = (self.path / "docs/results/fidelity.md").read_text(encoding="utf-8")
         for name in pictures:
-            self.assertIn(f"]({name})", text)
+            self.assertIn(f"](../{name})", text)
             self.assertEqual((self.path / "docs" / name).read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
         self.assertEqual(self.run_on(report).stdout, text)
 
@@ -364,7 +364,8 @@ class Program(unittest.TestCase):
         target.write_text("precious")
         docs = self.path / "docs"
         docs.mkdir()
-        (docs / "fidelity.md.partial").symlink_to(target)
+        (docs / "results").mkdir(parents=True)
+        (docs / "results/fidelity.md.partial").symlink_to(target)
         self.expect_failure(74, "fidelity.md.partial: found a link", fidelity_report([]), "--docs", docs)
         self.assertEqual(target.read_text(), "precious")
 

@@ -12,8 +12,8 @@
 
 #include "bench/srp_trials/noise_stream.hpp"
 
-/// Few draws of the trials, whose long forms are `nearfield bench srp_trials`. Bounds are those of docs/srp_phat.md,
-/// with room for the few draws where that is said.
+/// Few draws of the trials, whose long forms are `nearfield bench srp_trials`. Bounds are those of
+/// docs/how/srp_phat.md, with room for the few draws where that is said.
 namespace nearfield::bench {
 namespace {
 
@@ -100,7 +100,7 @@ TEST(BenchNoiseStream, CutsOverlappingWindows) {
   }
 }
 
-// Three seconds of the ten minutes of docs/srp_phat.md. Windows overlap by three quarters, so that 550 of them are
+// Three seconds of the ten minutes of docs/how/srp_phat.md. Windows overlap by three quarters, so that 550 of them are
 // worth 200 or more: of a tenth, 20, a factor of 3 is allowed.
 TEST(BenchSrpTrials, ConfirmNoTrackOfAStreamOfNoise) {
   const StreamFigures stream = try_stream(trial_device(), {.minutes = 0.05});

@@ -214,7 +214,7 @@ class WithoutDaemon(unittest.TestCase):
 
 
 class Options(unittest.TestCase):
-    """Options of one name mean the same in every command: docs/cli.md has these meanings."""
+    """Options of one name mean the same in every command: docs/reference/cli.md has these meanings."""
     # Of each name: (value, pattern of the help).
     SHAPES = {
         "--config": [("TEXT", r"(?s)settings.*\(- is standard input")],

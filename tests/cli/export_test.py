@@ -174,7 +174,7 @@ class Exports(unittest.TestCase):
 
     def test_octave_loads_both_files(self):
         # Complex values of images.h5 are compounds with the parts r and i, which Octave 7 takes for zeros: the MATLAB file is for
-        # those, and axes and real arrays come from either (docs/images_file.md).
+        # those, and axes and real arrays come from either (docs/reference/images_file.md).
         made = self.export("octave.mat", "--frames", "1:4")
         script = f"""
             file = load('{self.path}');
@@ -225,7 +225,7 @@ class Exports(unittest.TestCase):
         self.refused(64, [".csv", "refused.xls"], name="refused.xls")
 
     def test_the_page_has_the_formats_of_the_help(self):
-        page = (pathlib.Path(__file__).resolve().parents[2] / "docs/export.md").read_text()
+        page = (pathlib.Path(__file__).resolve().parents[2] / "docs/use/export.md").read_text()
         formats = re.findall(r"(\w+) \((\.\w+)\): (.*?)(?:; (?=\w+ \(\.)|\n)", NEARFIELD.require("export", "--help").stdout)
         self.assertEqual(len(formats), 5)
         for name, ending, holds in formats:

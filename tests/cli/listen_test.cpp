@@ -55,7 +55,7 @@ std::vector<float> samples_in(const std::string& path, int& rate_hz) {
   return samples;
 }
 
-/// Of the scene, at the array's centre: j w rho Q / (4 pi r) e^{j phase}, as docs/scenes.md has it, heard by the
+/// Of the scene, at the array's centre: j w rho Q / (4 pi r) e^{j phase}, as docs/use/scenes.md has it, heard by the
 /// nearest microphone.
 std::complex<double> expected_pa() {
   const double omega = 2.0 * pi * kToneOfScene_hz;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Man pages, completions and docs/cli.md against what the programs print themselves.
+"""Man pages, completions and docs/reference/cli.md against what the programs print themselves.
 
     manual_test.py BINARIES SOURCE_TREE
 
@@ -111,10 +111,10 @@ file=$1; shift; words=("$@"); CURRENT=$#; set --; source $file'''
         self.assertEqual(self.complete_in_zsh("nearfield", "replay", "captu"), ["FILES"])
 
     def test_the_reference_page_is_what_the_programs_say(self):
-        subprocess.run([sys.executable, "-B", TREE / "cmake/make_manual.py", BINARIES, "--check", TREE / "docs/cli.md"], check=True)
+        subprocess.run([sys.executable, "-B", TREE / "cmake/make_manual.py", BINARIES, "--check", TREE / "docs/reference/cli.md"], check=True)
 
     def test_pages_hold_every_option_and_command(self):
-        page = (TREE / "docs/cli.md").read_text()
+        page = (TREE / "docs/reference/cli.md").read_text()
         self.assertGreater(len(self.tree), 40)
         for words, options, commands in self.tree:
             with self.subTest(command=" ".join(words)):

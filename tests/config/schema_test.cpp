@@ -35,8 +35,8 @@ TEST(Schema, TheAnnotatedFileIsMadeFromIt) {
 }
 
 TEST(Schema, ThePageIsMadeFromIt) {
-  EXPECT_EQ(text_of("docs/settings.md"), settings_page())
-      << "build/release/bin/nearfield settings --markdown > docs/settings.md";
+  EXPECT_EQ(text_of("docs/reference/settings.md"), settings_page())
+      << "build/release/bin/nearfield settings --markdown > docs/reference/settings.md";
 }
 
 TEST(Schema, JsonHasEverySettingWithItsDefault) {

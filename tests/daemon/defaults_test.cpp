@@ -100,7 +100,8 @@ TEST(Defaults, PagesAndExamplesNameThem) {
                                               NEARFIELD_SOURCE_DIR "/examples/controller.c",
                                               NEARFIELD_SOURCE_DIR "/include/nearfield_ring.h"};
   for (const char* folder : {"docs", "config"}) {
-    for (const auto& entry : std::filesystem::directory_iterator(std::string(NEARFIELD_SOURCE_DIR "/") + folder)) {
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(std::string(NEARFIELD_SOURCE_DIR "/") + folder)) {
       if (entry.is_regular_file()) {
         pages.push_back(entry.path());
       }

@@ -1,4 +1,4 @@
-"""Pages of interfaces name all that these have: docs/c_api.md each function, structure and constant of nearfield.h, docs/python.md each public
+"""Pages of interfaces name all that these have: docs/reference/c_api.md each function, structure and constant of nearfield.h, docs/reference/python.md each public
 name of the package with the public members of its classes.
 
     interfaces_test.py SOURCE_TREE
@@ -53,12 +53,12 @@ class Interfaces(unittest.TestCase):
     def test_the_page_names_all_of_the_header(self):
         names = names_of_header((TREE / "include/nearfield/nearfield.h").read_text())
         self.assertLessEqual({"nf_engine_open", "nf_engine_find_product", "nf_engine", "nf_engine_frame", "nf_status", "NF_INPUT_BITS"}, names)
-        self.assertEqual(missing(names, (TREE / "docs/c_api.md").read_text()), [])
+        self.assertEqual(missing(names, (TREE / "docs/reference/c_api.md").read_text()), [])
 
     def test_the_page_names_all_of_the_package(self):
         names = names_of_package()
         self.assertLessEqual({"Engine", "push", "latest", "read_mdf4", "to_xarray", "age_s"}, names)
-        self.assertEqual(missing(names, (TREE / "docs/python.md").read_text()), [])
+        self.assertEqual(missing(names, (TREE / "docs/reference/python.md").read_text()), [])
 
     def test_a_name_that_is_not_there_is_found_missing(self):
         self.assertEqual(missing({"nf_engine_next", "nf_engine_nex", "engine"}, "`nf_engine_next`, engine"), ["engine", "nf_engine_nex"])

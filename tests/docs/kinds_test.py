@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts what docs/layout.md and docs/add_a_processor.md promise: a kind of front end or processor is named in its own folder, in one
+"""Counts what docs/how/layout.md and docs/how/add_a_processor.md promise: a kind of front end or processor is named in its own folder, in one
 line of kinds.def, in its own kernels, tests and pages, and nowhere else in the sources.
 
     kinds_test.py ROOT
@@ -161,7 +161,7 @@ def problems_of(kinds, texts, exceptions):
 def missing_parts(root, kinds):
     """Each kind has its settings, its test and its page."""
     problems = []
-    pages = "\n".join(page.read_text() for page in sorted((root / "docs").glob("*.md")))
+    pages = "\n".join(page.read_text() for page in sorted((root / "docs").rglob("*.md")))
     for kind, table in kinds.items():
         folder = root / pathlib.PurePosixPath(table).parent / kind
         folders = [folder] if folder.is_dir() else [root / own for own in OWN.get(kind, ()) if (root / own).is_dir()]

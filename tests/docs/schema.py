@@ -8,9 +8,9 @@ def _without_comment(line):
 
 
 def _keys_of_processors(root):
-    """Keys that some kind of processor has, as docs/settings.md lists them under processors.KIND."""
+    """Keys that some kind of processor has, as docs/reference/settings.md lists them under processors.KIND."""
     keys, section = set(), None
-    for line in (root / "docs/settings.md").read_text().splitlines():
+    for line in (root / "docs/reference/settings.md").read_text().splitlines():
         if line.startswith("## "):
             match = re.fullmatch(r"## processors\.\w+((?:\.\w+)*)", line)
             section = match.group(1)[1:] if match else None

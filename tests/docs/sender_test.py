@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The sender of docs/sources.md as it stands there goes on while no daemon listens, before its start and after its end.
+"""The sender of docs/use/sources.md as it stands there goes on while no daemon listens, before its start and after its end.
 
 sender_test.py SOURCES
 """
@@ -39,7 +39,7 @@ def first_numbers(daemon, count):
 
 
 def main():
-    page = (pathlib.Path(sys.argv[1]) / "docs" / "sources.md").read_text()
+    page = (pathlib.Path(sys.argv[1]) / "docs/use/sources.md").read_text()
     (block,) = [text for text in re.findall(r"```python\n(.*?)```", page, re.S) if "read_my_hardware" in text]
     # The packets' contents are not judged here, and this test needs nothing that is not Python's own.
     sys.modules["crc32c"] = types.SimpleNamespace(crc32c=lambda data: 0)

@@ -180,7 +180,7 @@ TEST(WalshFunctions, TooFewCoefficientsAreRefused) {
 }
 
 // Thesis, figure 5.4: the bins at F / 2^14, F / 2^13, ... need 10 coefficients above 0.1, and more are needed the
-// higher the frequency. The curve is printed for docs/walsh_fourier.md.
+// higher the frequency. The curve is printed for docs/how/walsh_fourier.md.
 TEST(WalshFunctions, CoefficientsAboveATenthPerBin) {
   std::map<int, std::size_t> above;
   std::map<int, std::size_t> rows;
@@ -260,7 +260,7 @@ double print_error(const WalshFourierSettings& settings, double radians, const s
   return error;
 }
 
-// The trade of coefficients against error, printed for docs/walsh_fourier.md.
+// The trade of coefficients against error, printed for docs/how/walsh_fourier.md.
 TEST(WalshFunctions, ErrorFallsWithTheCoefficients) {
   std::mt19937 generator(testing::fresh_seed());
   std::uniform_real_distribution<double> turn(0.0, kTwoPi);

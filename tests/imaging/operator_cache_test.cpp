@@ -14,7 +14,7 @@ namespace nearfield {
 namespace {
 
 /// No test of this program reads or writes the user's own models. CACHE_DIRECTORY, as NEARFIELD_CACHE_DIR would have
-/// PoCL compile each program twice (docs/program_cache.md).
+/// PoCL compile each program twice (docs/use/program_cache.md).
 class OwnCache : public testing::Environment {
  public:
   void SetUp() override {

@@ -69,8 +69,8 @@ TEST(PointSearch, PointsAloneAreExact) {
   EXPECT_LE(error, 1e-4);
 }
 
-// The six monopoles of the eight cases, which the prior alone images with 4.3 and 6.9 %. docs/sonah.md has the figures.
-// An error of 1 is a noise as strong as the field: 1024 microphones determine five real unknowns to some
+// The six monopoles of the eight cases, which the prior alone images with 4.3 and 6.9 %. docs/how/sonah.md has the
+// figures. An error of 1 is a noise as strong as the field: 1024 microphones determine five real unknowns to some
 // sqrt(5 / 2048) of it.
 TEST(PointSearch, EveryMonopoleIsImaged) {
   for (const auto& [snr_db, gate] : {std::pair{40.0, 0.004}, std::pair{30.0, 0.012}}) {

@@ -127,7 +127,8 @@ TEST(Sonah, ASquareArrayImagesATransposedFieldTransposed) {
   }
 }
 
-/// Microphones and surface of the cases that docs/fidelity.md is about: 32 x 32 at 2 cm, 3 cm before the surface.
+/// Microphones and surface of the cases that docs/results/fidelity.md is about: 32 x 32 at 2 cm, 3 cm before the
+/// surface.
 ImagePlan case_plan(double frequency_hz, int draws) {
   ImagePlan plan = make_plan({32, 32, 1, {0.0}, 1, Quantity::kPressure});
   plan.geometry.pitch_y_m = 0.02;

@@ -246,9 +246,9 @@ std::vector<Complex> monopole_truth(const test::Monopole& source, const ImagePla
 
 // A paraboloid of 24 x 24 pixels that arches by 12 mm, 1.8 cm below the microphones in its middle, and a monopole 3 cm
 // behind that, 40 dB above the noise. Gates are a fifth above what was found: of the pressure 3.6 and 4.0 %, as on
-// planes (docs/sonah.md); of the velocity, which weighs large wavenumbers that the noise hides, 22 and 13 %. The plane
-// z = 12 mm, which is nearer to the microphones than the rest of the paraboloid, has 2.6 and 2.9 %, and 19 and 12 %.
-// What an image of the plane z = 0 shows is another field.
+// planes (docs/how/sonah.md); of the velocity, which weighs large wavenumbers that the noise hides, 22 and 13 %. The
+// plane z = 12 mm, which is nearer to the microphones than the rest of the paraboloid, has 2.6 and 2.9 %, and 19 and 12
+// %. What an image of the plane z = 0 shows is another field.
 TEST(Surface, AMonopoleBehindAParaboloid) {
   struct Gate {
     Quantity quantity;

@@ -109,7 +109,7 @@ struct Gate {
   double error;
 };
 
-// The two patterns of plane waves that sonah alone images with 3 to 7 %. docs/sonah.md has the figures.
+// The two patterns of plane waves that sonah alone images with 3 to 7 %. docs/how/sonah.md has the figures.
 TEST(WaveSearch, PatternsAreImaged) {
   for (const double frequency_hz : {500.0, 2000.0}) {
     const ImagePlan plan = plan_of(frequency_hz);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Folders depend one way (docs/layout.md): a file includes headers of its own folder and of what its CMake target links, directly or
+"""Folders depend one way (docs/how/layout.md): a file includes headers of its own folder and of what its CMake target links, directly or
 not, and the links have no circle. The compiler cannot hold this, since all folders share the include root src/.
 
     directions_test.py SOURCE_DIR LINK_GRAPH

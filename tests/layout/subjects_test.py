@@ -10,7 +10,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HOOK = ".githooks/commit-msg"
-GOOD = ["ring: wake two readers from the writer (-20 us)", "docs/performance.md: name the GPU", "dot_product: need no table", "health: format",
+GOOD = ["ring: wake two readers from the writer (-20 us)", "docs/results/performance.md: name the GPU", "dot_product: need no table", "health: format",
         "tests: pass 1 µm " + "µ" * 55, "page: focus a field", "cl: know a device\n\nBody.\n", "Merge branch 'x'", 'Revert "Ring: wakes"']
 BAD = ["Linted", "Ring: wake", "time data: read", "ring: Wake", "ring:wake", "ring: wakes a reader", "ring: woken and named.", "ring: wake a reader.",
        "ring: waking a reader", "ring: skipped windows", "ring: the wake-up", "ring: " + "w" * 67, "ring: wake\nwithout a body's blank", "", "ring: "]

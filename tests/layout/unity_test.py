@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files of a target can be compiled as one translation unit (docs/layout.md): what a .cpp file has in an anonymous namespace bears a name that
+"""Files of a target can be compiled as one translation unit (docs/how/layout.md): what a .cpp file has in an anonymous namespace bears a name that
 no other file of its target has in the same namespace, and so do its using-declarations and its macros, unless it undefines them. Functions of
 other parameters are another name, and an alias may be repeated as it is.
 

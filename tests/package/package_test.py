@@ -361,7 +361,7 @@ def as_the_page_says(root, page, part, number=0):
 
 
 def install(root, packages, number=None):
-    """Installs the files of a folder: that of `nearfield` as the block of that number of docs/install.md says, the others with it or after it.
+    """Installs the files of a folder: that of `nearfield` as the block of that number of docs/use/install.md says, the others with it or after it.
     The version that the machine has then."""
     folder = root.folder / "root/tree/build/packages"
     shutil.rmtree(folder, ignore_errors=True)
@@ -369,7 +369,7 @@ def install(root, packages, number=None):
     for package in packages:
         shutil.copy(package, folder)
     if number is not None:
-        as_the_page_says(root, "docs/install.md", "apt install ./build/packages/nearfield_*.deb", number)
+        as_the_page_says(root, "docs/use/install.md", "apt install ./build/packages/nearfield_*.deb", number)
     root.run(*INSTALL, *(f"/root/tree/build/packages/{package.name}" for package in packages))
     return root.run("dpkg-query", "-W", "-f=${Version}", "nearfield")
 
@@ -435,8 +435,8 @@ def upgrade(root, older, packages, version):
     changed = configuration.read_text() + USERS_LINE
     configuration.write_text(changed)
     for part in ("nearfieldd -c /etc/nearfield/nearfield.yaml --check", "/etc/nearfield/left.yaml", "nvidia.conf"):
-        as_the_page_says(root, "docs/install.md", part)
-    as_the_page_says(root, "docs/site.md", "/etc/nearfield/left.bridge")
+        as_the_page_says(root, "docs/use/install.md", part)
+    as_the_page_says(root, "docs/use/site.md", "/etc/nearfield/left.bridge")
     with live_on_older(root) as daemon:
         wait_for(root.folder / "tmp/lives", daemon)
         recordings = {path: path.read_bytes() for path in (root.folder / "var/lib/nearfield-left").glob("*.nfr")}
@@ -463,7 +463,7 @@ def purge(root, before, names):
                          ("nearfield-bridge@left.service", "nearfield-bridge@.service")):
         expect((root.folder / "lib/systemd/system" / target).is_file(), f"{target}: expected a unit of the package nearfield, found none")
         (wants / link).symlink_to(f"/lib/systemd/system/{target}")
-    as_the_page_says(root, "docs/install.md", "apt purge nearfield")
+    as_the_page_says(root, "docs/use/install.md", "apt purge nearfield")
     expect(not (root.folder / "usr/bin/nearfield").exists(), "expected no program nearfield after the purge")
     root.run("apt-get", "-q", "-y", "purge", "python3-venv", *names)
     expect(not list(wants.glob("nearfield*")), "expected no link to a unit after the purge")

@@ -235,7 +235,7 @@ class Document(unittest.TestCase):
 
 
 class TenSteps(unittest.TestCase):
-    """The transcript of docs/your_array.md, which ten_steps.py writes where there is a clean system."""
+    """The transcript of docs/use/your_array.md, which ten_steps.py writes where there is a clean system."""
 
     def test_commands_of_several_lines_are_one(self):
         self.assertEqual(ten_steps.typed("# a comment\none\n\ntwo \\\n  more\nthree   # why\n"), ["one", "two \\\n  more", "three   # why"])

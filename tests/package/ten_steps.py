@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""docs/your_array.md by the text alone: a new user of a clean Debian 12, who has the packages and the page, types its commands.
+"""docs/use/your_array.md by the text alone: a new user of a clean Debian 12, who has the packages and the page, types its commands.
 
     ten_steps.py PACKAGES CACHE [--write docs/studies/ten_steps.md]      as root, with the network
 
@@ -21,7 +21,7 @@ sys.path[:0] = [str(HERE), str(SOURCE / "tests/docs")]
 import markdown  # noqa: E402
 import package_test  # noqa: E402
 
-PAGE = "docs/your_array.md"
+PAGE = "docs/use/your_array.md"
 TRANSCRIPT = "docs/studies/ten_steps.md"
 USER, FOLDER = "reader", "/home/reader/array"
 NETWORK = "PyPI"          # word of the reason for which the page's test leaves a block out: this one needs the network

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The live page over real sockets (docs/page_protocol.md): who is admitted, credit, and what clients that misbehave cost others.
+"""The live page over real sockets (docs/reference/page_protocol.md): who is admitted, credit, and what clients that misbehave cost others.
 
     page_test.py BIN
 

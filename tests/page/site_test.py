@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The page of all arrays (docs/site.md) in a browser: what is live, what is old, and what is gone. SOURCE_TREE is the argument."""
+"""The page of all arrays (docs/use/site.md) in a browser: what is live, what is old, and what is gone. SOURCE_TREE is the argument."""
 
 import json
 import os

@@ -113,7 +113,7 @@ class Monitoring(unittest.TestCase):
         self.assertEqual(len({panel["id"] for panel in board["panels"]}), len(board["panels"]))
 
     def test_every_metric_is_on_the_page(self):
-        page = (ROOT / "docs/metrics.md").read_text()
+        page = (ROOT / "docs/reference/metrics.md").read_text()
         named = set(re.findall(r"`((?:nearfield|process)_[a-z_]+)`", page))
         served = {family if not self.families[family].type == "counter" else family + "_total" for family in self.families}
         self.assertEqual(served - named, set())

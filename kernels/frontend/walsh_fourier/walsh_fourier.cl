@@ -1,5 +1,5 @@
 // Front end walsh_fourier: phasors as weighted sums of Walsh coefficients of one-bit signals, with the Walsh transform
-// across words applied to the weights beforehand (docs/walsh_fourier.md, "Variants").
+// across words applied to the weights beforehand (docs/how/walsh_fourier.md, "Variants").
 //
 //   spectra[f] = sum_word sum_pattern v[word][pattern][f] s(word, pattern),   s = 2 popcount(word ^ mask) - 32
 // v is the Walsh-Hadamard transform over words of the kept weights of that pattern.

@@ -1,5 +1,5 @@
 // Mean squares of bands: the sums of the maps of their bins, each times its share that lies inside the band, over the
-// noise bandwidth of the window in bins (docs/quantities.md); maps of single frequencies are bands of one bin with the
+// noise bandwidth of the window in bins (docs/use/quantities.md); maps of single frequencies are bands of one bin with the
 // weight 1.
 //
 //   maps     float [frequency][pixel], Pa^2

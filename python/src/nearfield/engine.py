@@ -36,7 +36,7 @@ class EngineFrame:
         Of the window: bit-time, sample, or window of spectra.
     flags, valid_microphones : int
     missing_information : float
-        Share of an image's information that the other microphones take along, 0 to 1 (docs/sonah.md).
+        Share of an image's information that the other microphones take along, 0 to 1 (docs/how/sonah.md).
     """
 
     products: dict[str, Array]

@@ -50,7 +50,7 @@ class Frame:
     sequence : int
         Hops since the stream began, lost ones counted.
     first_bit_time, stream_id, epoch, missing_bit_times, shed_hops, valid_microphones, flags : int
-        As docs/controller.md has them.
+        As docs/use/controller.md has them.
     capture_tai_ns : int
         When the window's last bit was in the host's memory.
     age_s : float
@@ -62,7 +62,7 @@ class Frame:
     microphones : int
         Those that could be valid; 0 where an older daemon does not say it.
     missing_information : float
-        Share of an image's information that those which are not valid take along, 0 to 1 (docs/sonah.md).
+        Share of an image's information that those which are not valid take along, 0 to 1 (docs/how/sonah.md).
     """
 
     products: dict[str, Array]

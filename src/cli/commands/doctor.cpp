@@ -268,7 +268,7 @@ std::vector<Diagnosis> examine(const DoctorArguments& arguments) {
   std::vector<Diagnosis> diagnoses;
   diagnoses.push_back(control::diagnosis_of(
       "configuration", problems, arguments.config.empty() ? "defaults" : configuration_name(arguments) + ": right",
-      "settings as docs/settings.md describes them"));
+      "settings as docs/reference/settings.md describes them"));
   if (!problems.empty()) {
     diagnoses.back().mend = "correct the lines that are named; what depends on them was not looked at";
   }

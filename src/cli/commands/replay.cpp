@@ -201,7 +201,7 @@ void add_replay(CLI::App& app) {
   add_picture_options(*command, arguments->pictures);
   command
       ->add_option("--wav", arguments->wav,
-                   "folder for a sound file of every beam, 32-bit floats in Pa (docs/listen.md)")
+                   "folder for a sound file of every beam, 32-bit floats in Pa (docs/use/listen.md)")
       ->excludes(plan);
   command->add_option("--wav-gain-db", arguments->wav_gain_db, "gain of the sound files")
       ->check(CLI::Range(-200.0, 200.0))

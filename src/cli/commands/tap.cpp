@@ -119,8 +119,9 @@ RingHandle open(const TapOptions& options, std::string& socket) {
     return RingHandle(ring);
   }
   if (status == NF_RING_NO_SOCKET && processor != nullptr && nf_ring_format_at(socket.c_str()) != 0) {
-    throw NoInputError(fmt::format("{}: expected a processor {}, found none of this name (docs/processors.md)", socket,
-                                   options.processor));
+    throw NoInputError(
+        fmt::format("{}: expected a processor {}, found none of this name (docs/reference/processors.md)", socket,
+                    options.processor));
   }
   const std::string expected = status == NF_RING_SYSTEM ? ""
                                : processor == nullptr
@@ -422,7 +423,8 @@ void add_tap(CLI::App& app) {
       "print a line for each source of a frame, from its table of sources; with --json a line of JSON a frame");
   command->add_flag("--points-only", options->points_only, "leave the images unread")->excludes("--sources");
   command
-      ->add_option("--wav", options->wav, "folder for a sound file of every beam, 32-bit floats in Pa (docs/listen.md)")
+      ->add_option("--wav", options->wav,
+                   "folder for a sound file of every beam, 32-bit floats in Pa (docs/use/listen.md)")
       ->excludes("--sources")
       ->excludes("--points-only");
   command->add_option("--wav-gain-db", options->wav_gain_db, "gain of the sound files")

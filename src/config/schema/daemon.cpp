@@ -330,7 +330,7 @@ void describe(Section& section, DaemonSettings::Realtime& realtime) {
               or_auto(number({.what = "a time from", .minimum = 0.0, .maximum = kMostPollUs, .unit = "us"}),
                       "250 where frames come from a GPU and four processors may be used, else 0"),
               "from so long before a hop's last bits are expected until so long after, the engine's thread looks for "
-              "them without sleeping (docs/daemon.md); 0: it sleeps");
+              "them without sleeping (docs/use/daemon.md); 0: it sleeps");
 }
 
 void describe(Section& section, DaemonSettings::Overload& overload) {
@@ -366,11 +366,11 @@ void describe(Section& section, DaemonSettings::NoInput& no_input) {
 void describe(Section& section, DaemonSettings& daemon) {
   describe(section.section("source", "The stream of bits or samples.", Effect::kRestart), daemon.source);
   describe(section.section("publish", "Where frames go.", Effect::kRestart), daemon.publish);
-  describe(section.section("recording", "What is kept on disk (docs/recording.md)."), daemon.recording);
+  describe(section.section("recording", "What is kept on disk (docs/use/recording.md)."), daemon.recording);
   describe(section.section("control", "Socket of `nearfield ctl`; keys as in publish.ring.", Effect::kRestart),
            daemon.control);
   describe(section.section("metrics", "", Effect::kRestart), daemon.metrics);
-  describe(section.section("page", "The live page for browsers (docs/page_protocol.md).", Effect::kRestart),
+  describe(section.section("page", "The live page for browsers (docs/reference/page_protocol.md).", Effect::kRestart),
            daemon.page);
   describe(
       section.section("realtime",
@@ -388,7 +388,7 @@ void describe(Section& section, DaemonSettings& daemon) {
   describe(section.section("no_input", "", Effect::kRestart), daemon.no_input);
   describe(section.section("limits",
                            "Levels that products are watched for: a section a limit, under a name of your choice, such "
-                           "as {loud: {point_m: [0.1, 0], frequency_hz: 1000, above: 2}} (docs/limits.md)."),
+                           "as {loud: {point_m: [0.1, 0], frequency_hz: 1000, above: 2}} (docs/use/limits.md)."),
            daemon.limits);
 }
 

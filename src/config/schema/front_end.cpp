@@ -135,7 +135,7 @@ void describe(Section& section, FrontEndSettings& front_end) {
                   any_frequency()));
   section.add(
       "bands_hz", front_end.bands_hz, bands(),
-      "replay also images the mean square over the bins of each, /bands (docs/quantities.md); every bin costs as "
+      "replay also images the mean square over the bins of each, /bands (docs/use/quantities.md); every bin costs as "
       "much as a frequency. nearfieldd passes them over");
   section.add("remove_dc", front_end.remove_dc, boolean(),
               "fit and remove each window's constant: an offset must not leak into low frequencies");

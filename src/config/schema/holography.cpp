@@ -203,7 +203,8 @@ void describe_images(Section& section, HolographySettings& holography, const Ima
   if (parts.surfaces) {
     section.add(
         "surface", holography.surface_path, path_or_null("planes_m"),
-        "a curved surface in place of planes_m, of sonah and operators (docs/sonah.md): HDF5 with z_m [row][column] "
+        "a curved surface in place of planes_m, of sonah and operators (docs/how/sonah.md): HDF5 with z_m "
+        "[row][column] "
         "in m over the pixels of the images, NaN where there is none, or CSV of x_m,y_m,z_m[,nx,ny,nz], a line a "
         "point; velocities are along its normals; a relative path counts from the folder of the configuration file");
   }
@@ -212,17 +213,18 @@ void describe_images(Section& section, HolographySettings& holography, const Ima
                                 {Quantity::kNormalVelocity, "m/s, positive towards the array"},
                                 {Quantity::kDisplacement, "m, the same way"},
                                 {Quantity::kActiveIntensity, "W/m2, towards the array"}}),
-              "what an image shows (docs/quantities.md)");
+              "what an image shows (docs/use/quantities.md)");
   section.add(
       "upsample", holography.upsample, integer(1, kMostUpsample),
       "pixels a pitch along each axis, from the first microphone to the last, or over the grid on which microphones at "
-      "any places are imaged (docs/operators.md)");
+      "any places are imaged (docs/how/operators.md)");
   if (parts.searches) {
-    section.add(
-        "search_every_frames", holography.search_every_frames, integer(0, std::numeric_limits<int>::max(), "frames"),
-        "how often what takes too long for every frame is searched for: sonah's plane waves and point sources "
-        "beside its prior (docs/sonah.md), the point sources of operators (docs/operators.md), pnah's cut-off and "
-        "slope where the filter says search; 0: never");
+    section.add("search_every_frames", holography.search_every_frames,
+                integer(0, std::numeric_limits<int>::max(), "frames"),
+                "how often what takes too long for every frame is searched for: sonah's plane waves and point sources "
+                "beside its prior (docs/how/sonah.md), the point sources of operators (docs/how/operators.md), pnah's "
+                "cut-off and "
+                "slope where the filter says search; 0: never");
     section.add("prior", holography.prior,
                 choice<FieldPrior>(
                     {{FieldPrior::kAuto,
@@ -231,11 +233,11 @@ void describe_images(Section& section, HolographySettings& holography, const Ima
                      {FieldPrior::kLayer, "sources as far behind the surface as the microphones are before it"},
                      {FieldPrior::kDeepLayer, "sources twice as far behind it"},
                      {FieldPrior::kPatches, "small sources near the surface"}}),
-                "what sonah expects of a field before it is measured (docs/sonah.md)");
+                "what sonah expects of a field before it is measured (docs/how/sonah.md)");
   }
   section.add("points", holography.points, points(),
               "points inside the aperture: what the images have there, beside them: /points of a replay, "
-              "nf_ring_points() of a live ring (docs/quantities.md)");
+              "nf_ring_points() of a live ring (docs/use/quantities.md)");
   if (parts.operators) {
     describe(section.section("operators", "What the imager operators takes for the sources of a field."),
              holography.operators);

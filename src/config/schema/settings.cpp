@@ -80,13 +80,13 @@ void describe(Section& section, ArraySettings& array) {
   ArrayGeometry& geometry = array.geometry;
   section.add("positions", array.positions_path, path_or_null("on the grid of the settings below, in its order"),
               "a file of where the microphone of each channel stands, CSV of x_m,y_m,z_m or Acoular's XML "
-              "(docs/microphones.md); a relative path counts from the configuration's folder",
+              "(docs/use/microphones.md); a relative path counts from the configuration's folder",
               Effect::kRestart);
   section.add(
       "axes", array.axes,
       or_none(axes_of_file(), "[x, y, z], and [x, y, -z] of Acoular's XML, whose z points to the sources"),
       "what that file, or positions in the input, call the axes of images: x to the right and y down, seen from "
-      "the back of the array, and z away from the sources (docs/axes.md)",
+      "the back of the array, and z away from the sources (docs/reference/axes.md)",
       Effect::kRestart);
   section.add("channels", array.channels, integers(0, kMostChannels),
               "which channels of an input of samples are the microphones, in their order; []: all", Effect::kRestart);
@@ -127,7 +127,7 @@ void describe(Section& section, ArraySettings& array) {
       "subset", array.subset, subset(),
       "which microphones processors that look far use, of those that are not masked at the start: all; grid RxC, "
       "the nearest to evenly spaced rows and columns; spiral N; random N; or these channels");
-  describe(section.section("health", "Microphones are watched while they work: docs/health.md"), array.health);
+  describe(section.section("health", "Microphones are watched while they work: docs/use/health.md"), array.health);
 }
 
 void describe(Section& section, MediumSettings& medium) {
@@ -166,7 +166,7 @@ Section describe(Settings& settings) {
                "processors",
                "What else is made of the same spectra, beside the images: a section a processor, under a name of your "
                "choice, with its kind and that kind's settings, such as "
-               "{velocity: {kind: sonah, quantity: normal_velocity, every_hops: 8}} (docs/processors.md)."),
+               "{velocity: {kind: sonah, quantity: normal_velocity, every_hops: 8}} (docs/reference/processors.md)."),
            settings.processors);
   describe(all.section("device", "The OpenCL device that computes."), settings.device);
   describe(all.section("daemon",

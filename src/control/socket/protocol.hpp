@@ -50,7 +50,7 @@ struct Actions {
 using Handler = std::function<json(const json& request)>;
 using Handlers = std::map<std::string, Handler, std::less<>>;
 
-/// The commands of the protocol (docs/control.md), each checking its fields before it calls its action. A command
+/// The commands of the protocol (docs/use/control.md), each checking its fields before it calls its action. A command
 /// without an action is unknown.
 Handlers make_handlers(const Actions& actions);
 

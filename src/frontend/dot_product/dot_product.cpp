@@ -18,7 +18,7 @@ namespace nearfield {
 namespace {
 
 /// Below this number, whole windows of 1024 samples take less time than the sliding DFT on an H100: 15 against 21 us at
-/// n = 5, 21 against 20 at 30 (docs/front_ends.md).
+/// n = 5, 21 against 20 at 30 (docs/reference/front_ends.md).
 constexpr std::size_t kFewestSlidingOnGpu = 25;
 constexpr int kMeasuredBatches = 5;
 constexpr int kRunsPerBatch = 8;

@@ -26,7 +26,8 @@ struct OperatorModel {
   double prior_power = 0.0;  ///< the prior's variance, summed over the first plane's image
 };
 
-/// The model of sources of equal power, independent of each other, where C = G G^H and B = H G^H (docs/operators.md).
+/// The model of sources of equal power, independent of each other, where C = G G^H and B = H G^H
+/// (docs/how/operators.md).
 OperatorModel make_operator_model(const PriorTransfer& transfer, double tolerance);
 /// The model of given covariances: of the microphones, and of images with them, in the scale of the first. prior_power:
 /// of the first image.

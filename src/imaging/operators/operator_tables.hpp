@@ -12,9 +12,9 @@
 
 namespace nearfield {
 
-/// Values per step of noise for the expected error of the first plane's image (docs/operators.md): the noise's part of
-/// the squared error for t = 1; the unresolved part for a scale of 1; 1 over the sum of g w; then, of g over that sum,
-/// the sums of g, (g w)^2, g^2 w and g^2; 0.
+/// Values per step of noise for the expected error of the first plane's image (docs/how/operators.md): the noise's part
+/// of the squared error for t = 1; the unresolved part for a scale of 1; 1 over the sum of g w; then, of g over that
+/// sum, the sums of g, (g w)^2, g^2 w and g^2; 0.
 inline constexpr std::size_t kErrorTerms = 8;
 
 /// Tables of a model at one frequency for the device, in float32.

@@ -20,8 +20,8 @@ std::string obstacle_to_operators(const ocl::DeviceInfo& device, const ImagePlan
 /// The entry of operators in the table of imagers.
 ImagerEntry operators_imager();
 
-/// Images by a dense matrix per frequency (docs/operators.md): from any positions of microphones to any imaged places.
-/// The noise is measured in every frame; reports hold it and the image's expected error.
+/// Images by a dense matrix per frequency (docs/how/operators.md): from any positions of microphones to any imaged
+/// places. The noise is measured in every frame; reports hold it and the image's expected error.
 class Operators : public Imager {
  public:
   /// Makes the model of every frequency, on all processors, or reads it from this user's cache.

@@ -11,7 +11,7 @@
 #include "imaging/shared/search.hpp"
 #include "imaging/sources/source_reference.hpp"
 
-/// Images by dense operators in plain double precision, from the formulas of docs/operators.md: whole covariance
+/// Images by dense operators in plain double precision, from the formulas of docs/how/operators.md: whole covariance
 /// matrices, whose parts outside the pivoted Cholesky factor are noise.
 namespace nearfield::reference {
 

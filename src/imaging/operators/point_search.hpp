@@ -7,7 +7,7 @@
 
 namespace nearfield {
 
-/// Searches for point sources beside the prior of operators in the spectra of every frequency (docs/operators.md).
+/// Searches for point sources beside the prior of operators in the spectra of every frequency (docs/how/operators.md).
 class PointSearch : public SourceSearch {
  public:
   /// Uses only the first plane's factors of the tables, [frequency].

@@ -18,7 +18,7 @@ using Complex = std::complex<double>;
 using Eigen::Index;
 using Eigen::Vector3d;
 
-/// Sheet below a surface, sizes over the standoff. They are measured (docs/operators.md): errors of flat images are
+/// Sheet below a surface, sizes over the standoff. They are measured (docs/how/operators.md): errors of flat images are
 /// smallest with a deeper and wider sheet, whose sources also make waves that come from beside the array.
 struct SheetRule {
   double depth;

@@ -213,7 +213,7 @@ struct Moments {
 };
 
 /// The prior's power over K-space at the microphones: monopoles as far behind the surface as the microphones are in
-/// front of it (docs/sonah.md).
+/// front of it (docs/how/sonah.md).
 double decayed(double kr, double k, const ImagePlan& plan) {
   const ArrayGeometry& g = plan.geometry;
   const double decay2 = std::max(kr * kr - k * k, 0.0);

@@ -3,7 +3,7 @@
 
 #include "imaging/pnah/pnah_reference.hpp"
 
-/// The measured cut-off in plain double precision, written from the formulas of docs/pnah.md (Filters).
+/// The measured cut-off in plain double precision, written from the formulas of docs/how/pnah.md (Filters).
 namespace nearfield::reference {
 
 /// Measurements of one hologram's own spectrum.

@@ -10,8 +10,9 @@
 
 namespace nearfield {
 
-/// Searches cut-off and slope of pnah's filter at every frequency (docs/pnah.md, The searched cut-off): those with the
-/// image of the lowest plane nearest to the posterior mean of the field, which minimises the expected squared error.
+/// Searches cut-off and slope of pnah's filter at every frequency (docs/how/pnah.md, The searched cut-off): those with
+/// the image of the lowest plane nearest to the posterior mean of the field, which minimises the expected squared
+/// error.
 class CutoffSearch : public Search {
  public:
   /// Builds sonah's model of every frequency, on all processors.

@@ -3,8 +3,8 @@
 
 namespace nearfield {
 
-/// Entry of planar near-field acoustic holography (docs/pnah.md) in the table of imagers: by the path that the plan's
-/// `fft` names or, with "auto", by the fused one if it supports the plan.
+/// Entry of planar near-field acoustic holography (docs/how/pnah.md) in the table of imagers: by the path that the
+/// plan's `fft` names or, with "auto", by the fused one if it supports the plan.
 ImagerEntry pnah_imager();
 
 }  // namespace nearfield

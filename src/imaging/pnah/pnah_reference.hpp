@@ -8,8 +8,8 @@
 #include "imaging/shared/imager_reference.hpp"
 #include "imaging/shared/reference_images.hpp"
 
-/// Planar near-field acoustic holography in plain double precision, written from the formulas of docs/pnah.md alone: it
-/// shares sizes and settings with the device's plan, but no window, predictor, filter or transform.
+/// Planar near-field acoustic holography in plain double precision, written from the formulas of docs/how/pnah.md
+/// alone: it shares sizes and settings with the device's plan, but no window, predictor, filter or transform.
 namespace nearfield::reference {
 
 /// Burg's predictor a[0..order], a[0] = 1, pooled over lines; empty for silence.

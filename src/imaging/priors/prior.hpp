@@ -6,7 +6,7 @@
 
 namespace nearfield {
 
-/// Waves of the prior of docs/sonah.md with directions on a ring of K-space, as a node of a quadrature.
+/// Waves of the prior of docs/how/sonah.md with directions on a ring of K-space, as a node of a quadrature.
 struct PriorRing {
   double kr = 0.0;
   std::complex<double> kz;

@@ -22,7 +22,7 @@ struct FoldedPlace {
 FoldedPlace folded_place(const ArrayGeometry& geometry, Eigen::Index channel, std::size_t parity);
 
 /// Prediction of masked microphones from all others by sonah's prior, C_mu (C_uu + n)^{-1}: it makes the image of the
-/// whole array that of the unmasked microphones, where n is the noise of the image (docs/sonah.md). For a grid of
+/// whole array that of the unmasked microphones, where n is the noise of the image (docs/how/sonah.md). For a grid of
 /// microphones; uses all processors. [frequency][masked][row][column], 0 for masked ones
 std::vector<float> prior_fill(const ArrayPlan& plan, const std::vector<std::int32_t>& masked);
 

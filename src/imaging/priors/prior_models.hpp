@@ -4,7 +4,7 @@
 #include "imaging/priors/sonah_model.hpp"
 #include "imaging/shared/image_plan.hpp"
 
-/// The priors that searches choose among (docs/sonah.md).
+/// The priors that searches choose among (docs/how/sonah.md).
 namespace nearfield {
 
 /// Largest size in bytes of the models of all priors; above it the prior is the layer: start and memory grow threefold.

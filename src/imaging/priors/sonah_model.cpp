@@ -33,7 +33,7 @@ double array_side_m(const ArrayGeometry& geometry) {
 constexpr double kDeeper = 2.0;
 constexpr double kPatchWidth = 0.85;
 
-/// Power density of the prior over K-space on the surface, for a wave with this kz (docs/sonah.md).
+/// Power density of the prior over K-space on the surface, for a wave with this kz (docs/how/sonah.md).
 class PriorDensity {
  public:
   PriorDensity(const ImagePlan& plan, double k)

@@ -8,7 +8,8 @@
 #include "imaging/shared/image_plan.hpp"
 #include "imaging/shared/search.hpp"
 
-/// Model of statistically optimised holography on a surface (docs/sonah.md), as far as it differs from that on planes.
+/// Model of statistically optimised holography on a surface (docs/how/sonah.md), as far as it differs from that on
+/// planes.
 namespace nearfield {
 
 /// Covariance of the plan's quantity at places of its surface with the pressure at the microphones, from a table of

@@ -79,7 +79,7 @@ struct ImagePlan : ArrayPlan {
   /// is given has none.
   [[nodiscard]] bool estimates_error() const;
   /// Factor of the expected error that follows from formulas before it is published: the ratio of true to expected
-  /// errors that remains over kinds of scenes set apart for this (docs/fidelity.md).
+  /// errors that remains over kinds of scenes set apart for this (docs/results/fidelity.md).
   [[nodiscard]] double error_calibration() const;
   /// Distance from the microphones to the lowest plane, or to the lowest place of the surface.
   [[nodiscard]] double largest_distance_m() const;

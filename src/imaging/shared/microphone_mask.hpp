@@ -12,9 +12,9 @@ namespace nearfield {
 /// least a third of its level.
 inline constexpr double kMostMissingInformation = 0.1;
 
-/// Share of a picture's information that is lost with unused microphones (docs/sonah.md): from 0, nothing, to 1, all. A
-/// picture's information is the power that the array reveals of the image on the surface of sonah's prior, with noise
-/// 40 dB below the field,
+/// Share of a picture's information that is lost with unused microphones (docs/how/sonah.md): from 0, nothing, to 1,
+/// all. A picture's information is the power that the array reveals of the image on the surface of sonah's prior, with
+/// noise 40 dB below the field,
 ///   I = trace(B (C + n)^-1 B^H),
 /// and the share is 1 - I of the used microphones, over I of all. Empty if nothing is missing.
 struct MissingInformation {
@@ -35,8 +35,8 @@ struct MicrophoneMask {
   /// [masked][kFillNeighbours], row * columns + column, none of them masked; padded with the first neighbour.
   std::vector<std::int32_t> neighbours;
   std::vector<float> weights;  ///< [masked][frequency][kFillNeighbours]; 0 past the last neighbour
-  /// For plans that fill from all microphones, else empty: the prediction by sonah's prior (docs/sonah.md), which such
-  /// plans use instead of that from neighbours; other plans of the same spectra ignore it.
+  /// For plans that fill from all microphones, else empty: the prediction by sonah's prior (docs/how/sonah.md), which
+  /// such plans use instead of that from neighbours; other plans of the same spectra ignore it.
   /// [frequency][masked][row][column], 0 for masked ones.
   std::vector<float> prior_weights;
   MissingInformation missing;  ///< for plans that are imaged; else empty

@@ -21,7 +21,7 @@ inline constexpr double kPriorPreference = 10.0;
 /// Makes the device arrays of a candidate's model at a frequency.
 using MakeSonahArrays = std::function<std::shared_ptr<const SonahArrays>(std::size_t candidate, std::size_t frequency)>;
 
-/// Chooses the prior of one frequency, and finds the plane waves and point sources beside it (docs/sonah.md): every
+/// Chooses the prior of one frequency, and finds the plane waves and point sources beside it (docs/how/sonah.md): every
 /// kSearchHalf searches that with the least criterion (WaveFinder::criterion()), each with the sources that are found
 /// beside it. Within one memory the prior in force is replaced only by one that is better by kPriorPreference; a memory
 /// that begins prefers the first candidate by as much, since its choice may not depend on earlier searches.

@@ -6,8 +6,8 @@
 #include "imaging/shared/reference_images.hpp"
 #include "imaging/shared/search.hpp"
 
-/// Sonah's priors in plain double precision, from the formulas of docs/sonah.md, and the likelihood of a field under
-/// one.
+/// Sonah's priors in plain double precision, from the formulas of docs/how/sonah.md, and the likelihood of a field
+/// under one.
 namespace nearfield::reference {
 
 /// A wave of the prior: kz, kr, its power on the surface times the quadrature's weight.

@@ -22,7 +22,7 @@ std::string obstacle_to_sonah(const ocl::DeviceInfo& device, const ImagePlan& pl
 /// The entry of sonah in the table of imagers.
 ImagerEntry sonah_imager();
 
-/// Statistically optimised near-field holography (docs/sonah.md): two launches per frame, one more each for several
+/// Statistically optimised near-field holography (docs/how/sonah.md): two launches per frame, one more each for several
 /// frames and for plane waves; no padding, no cut-off. The noise is measured in every frame; reports hold it, the
 /// wavenumber at which it equals the prior, and the image's expected error.
 class Sonah : public Imager {

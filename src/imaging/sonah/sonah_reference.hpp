@@ -11,8 +11,8 @@
 #include "imaging/shared/search.hpp"
 #include "imaging/sources/source_reference.hpp"
 
-/// Statistically optimised near-field holography in plain double precision, from the formulas of docs/sonah.md: whole
-/// covariance matrices, no parity, another quadrature.
+/// Statistically optimised near-field holography in plain double precision, from the formulas of docs/how/sonah.md:
+/// whole covariance matrices, no parity, another quadrature.
 namespace nearfield::reference {
 
 class Sonah {

@@ -8,7 +8,8 @@
 
 namespace nearfield {
 
-/// Searches the prior, and plane waves and point sources beside it, in the spectra of every frequency (docs/sonah.md).
+/// Searches the prior, and plane waves and point sources beside it, in the spectra of every frequency
+/// (docs/how/sonah.md).
 class WaveSearch : public SourceSearch {
  public:
   /// The search itself uses only the models' images of the first plane. make_arrays: see PriorFinder.

@@ -8,7 +8,7 @@
 #include "imaging/shared/image_plan.hpp"
 #include "imaging/shared/search.hpp"
 
-/// Plane waves and point sources that are fitted beside a prior (docs/sonah.md).
+/// Plane waves and point sources that are fitted beside a prior (docs/how/sonah.md).
 namespace nearfield {
 
 using FieldSource = std::variant<PlaneWave, PointSource>;

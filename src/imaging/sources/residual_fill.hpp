@@ -7,7 +7,7 @@
 
 namespace nearfield {
 
-/// Prediction of masked microphones from all others by a model's prior with a noise of its own (docs/sonah.md), in
+/// Prediction of masked microphones from all others by a model's prior with a noise of its own (docs/how/sonah.md), in
 /// modes: with W = diag(1 / (power + noise)) and E the masked microphones in modes, a field y with any values at the
 /// masked ones becomes
 ///   y - E (E^T W E)^{-1} E^T W y,

@@ -29,9 +29,9 @@ struct SourceFit {
   [[nodiscard]] Eigen::ArrayXd significance() const;
 };
 
-/// Finds the sources of one frequency that a prior does not explain (docs/sonah.md): the largest output of a whitened
-/// matched filter over grids of candidates, then all of them together by Gauss-Newton steps, until no output exceeds
-/// the threshold. Everything is in the prior's modes.
+/// Finds the sources of one frequency that a prior does not explain (docs/how/sonah.md): the largest output of a
+/// whitened matched filter over grids of candidates, then all of them together by Gauss-Newton steps, until no output
+/// exceeds the threshold. Everything is in the prior's modes.
 class SourceFinder {
  public:
   explicit SourceFinder(std::unique_ptr<SourceSpace> space);

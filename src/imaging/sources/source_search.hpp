@@ -26,7 +26,7 @@ class FrequencyFinder {
   virtual void restart() = 0;
 };
 
-/// Searches for sources beside a prior in the spectra of every frequency (docs/sonah.md, docs/operators.md).
+/// Searches for sources beside a prior in the spectra of every frequency (docs/how/sonah.md, docs/how/operators.md).
 class SourceSearch : public Search {
  public:
   /// finders: [frequency]; models: owner of the data that they refer to.

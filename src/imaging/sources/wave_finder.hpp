@@ -21,8 +21,8 @@ struct FieldEstimate {
   double squared_error = 0.0;
 };
 
-/// Finds the plane waves and point sources of one frequency that sonah's prior does not explain (docs/sonah.md), and
-/// makes their table for its kernels.
+/// Finds the plane waves and point sources of one frequency that sonah's prior does not explain (docs/how/sonah.md),
+/// and makes their table for its kernels.
 class WaveFinder {
  public:
   /// `model` must outlive it; its first image plane is used.

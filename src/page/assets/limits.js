@@ -8,7 +8,7 @@ import { levelRule, number, unitText } from "./units.js";
  * @typedef {import("./picture.js").Layout} Layout
  * @typedef {import("./picture.js").Product} Product
  *
- * An event as described in docs/control.md.
+ * An event as described in docs/use/control.md.
  * @typedef {object} Event
  * @property {string} name
  * @property {"begin" | "end"} event

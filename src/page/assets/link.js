@@ -172,7 +172,7 @@ export class Link {
   }
 
   /**
-   * Sends a request of docs/control.md.
+   * Sends a request of docs/use/control.md.
    * @param {any} request
    * @returns {Promise<any>}   the result; an error carries the daemon's message
    */

@@ -1,4 +1,4 @@
-// The live page of nearfieldd: entry point. docs/page.md describes it for its users.
+// The live page of nearfieldd: entry point. docs/use/page.md describes it for its users.
 
 import { kLive_ms } from "./condition.js";
 import { connectControls, connectKeys, showAnimation } from "./controls.js";

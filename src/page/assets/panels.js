@@ -4,7 +4,7 @@ import { element, fillTable, setText } from "./page.js";
 import { axisOf } from "./picture.js";
 import { number } from "./units.js";
 
-/** @param {any} measured  median, p99 ... of docs/control.md */
+/** @param {any} measured  median, p99 ... of docs/use/control.md */
 function timesText(measured) {
   if (!measured || typeof measured !== "object") return "";
   return [["median", "median"], ["p99", "p99"], ["max", "most"]]

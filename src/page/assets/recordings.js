@@ -9,7 +9,7 @@ const kTaiAhead_s = 37;
 const kOpenSeconds = 10;
 
 /**
- * A recording of the list, as described in docs/control.md.
+ * A recording of the list, as described in docs/use/control.md.
  * @typedef {object} Listed
  * @property {string} name
  * @property {number | null} began

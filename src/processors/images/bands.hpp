@@ -13,7 +13,7 @@ struct BandBin {
   double weight = 1.0;        ///< factor of its mean square: the bin's share over the noise bandwidth in bins
 };
 
-/// Spectra that an engine computes, and their combination to images of bands (docs/quantities.md).
+/// Spectra that an engine computes, and their combination to images of bands (docs/use/quantities.md).
 struct BandPlan {
   std::vector<double> frequencies_hz;       ///< the requested lines, then bins of bands that are not lines
   std::size_t lines = 0;                    ///< number of lines, which come first

@@ -19,7 +19,7 @@ ProcessorKind row_power_kind() {
   return {.name = "row_power",
           .meaning =
               "mean square of the pressure over each row of microphones: the worked example of "
-              "docs/add_a_processor.md",
+              "docs/how/add_a_processor.md",
           .make = []() -> std::unique_ptr<KindSettings> { return std::make_unique<RowPowerSettings>(); }};
 }
 

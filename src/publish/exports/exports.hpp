@@ -18,7 +18,7 @@ struct ExportFormat {
   void (*write)(const std::filesystem::path& path, const ExportSource& source);
 };
 
-/// All formats; help, messages and docs/export.md walk it.
+/// All formats; help, messages and docs/use/export.md walk it.
 std::span<const ExportFormat> export_formats();
 
 /// By the format's name, or where that is empty by the path's ending. Throws UsageError with the formats there are.

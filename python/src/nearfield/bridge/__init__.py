@@ -1,4 +1,4 @@
-"""Results of running daemons at a broker, for a site with many arrays (docs/site.md)."""
+"""Results of running daemons at a broker, for a site with many arrays (docs/use/site.md)."""
 
 from nearfield.bridge._broker import Redis
 from nearfield.bridge.entries import BridgedFrame, Keys, dataset_of

@@ -1,4 +1,4 @@
-"""Requests to a daemon over its control socket (docs/control.md)."""
+"""Requests to a daemon over its control socket (docs/use/control.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many arrays at a site: where they stand, what several of them see, and one page that shows all (docs/site.md)."""
+"""Many arrays at a site: where they stand, what several of them see, and one page that shows all (docs/use/site.md)."""
 
 from nearfield.site.places import Place, Site, rotation_of
 from nearfield.site.triangulation import Position, Ray, TriangulationError, locate, triangulate

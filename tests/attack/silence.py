@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Wrong but plausible values of every setting, or files of every kind, and whether a user is told.
 
-    tests/attack/silence.py settings --bin build/release/bin [--seed 7 --most 120] [--page docs/how/silence.md]
-    tests/attack/silence.py inputs --bin build/release/bin [--seed 7 --most 15] [--page docs/how/silence.md]
+    tests/attack/silence.py settings --bin build/release/bin [--seed 7 --most 120] [--list]
+    tests/attack/silence.py inputs --bin build/release/bin [--seed 7 --most 15] [--list]
 
 Each mistake is refused with a message, or shown by the first lines that a program prints, or harmless, as nothing becomes another, or
 undetectable, for the reason that is printed; what is silent ends this program with 1. The short form of ctest takes --most subjects by a
-seed; without it all are tried (one minute each). --page writes the table. silent_settings.py and silent_inputs.py have the mistakes: each
-has a class Search with the `subjects`, and with rows(subject), a (subject, mistake, outcome, what says so) each; and a table of them.
+seed; without it all are tried (one minute each). --list prints every mistake with its outcome. silent_settings.py and silent_inputs.py have the
+mistakes: each has a class Search with the `subjects`, and with rows(subject), a (subject, mistake, outcome, what says so) each.
 """
 import argparse
 import collections
@@ -20,20 +20,13 @@ import tempfile
 OUTCOMES = ("refused", "shown", "harmless", "undetectable", "silent")
 
 
-def write_page(path, part, lines):
-    """Between the part's two marks."""
-    begin, end = f"<!-- {part} -->\n", f"<!-- end of {part} -->"
-    head, _, rest = path.read_text().partition(begin)
-    path.write_text(head + begin + "\n".join(lines) + "\n" + end + rest.partition(end)[2])
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=["settings", "inputs"])
     parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--most", type=int)
-    parser.add_argument("--page", type=pathlib.Path)
+    parser.add_argument("--list", action="store_true")
     arguments = parser.parse_args()
     part = importlib.import_module(f"silent_{arguments.part}")
     with tempfile.TemporaryDirectory() as folder:
@@ -46,10 +39,8 @@ def main():
     counts = f"{len(subjects)} {part.SUBJECTS}, {len(rows)} mistakes: " + ", ".join(f"{found[name]} {name}" for name in OUTCOMES)
     print(counts)
     for subject, mistake, outcome, line in rows:
-        if outcome == "silent":
-            print(f"{subject}, {mistake}: nothing is said {line}")
-    if arguments.page:
-        write_page(arguments.page, arguments.part, [counts + ".", "", *part.table(rows)])
+        if arguments.list or outcome == "silent":
+            print(f"{subject}, {mistake}: {outcome}: {line}")
     return 1 if found["silent"] else 0
 
 

@@ -421,13 +421,3 @@ def leaves(group):
     found = []
     group.visititems(lambda _, value: found.append(value) if isinstance(value, h5py.Dataset) else None)
     return found
-
-
-def short(line):
-    line = re.sub(r"/\S*/", "", line).replace("|", "/").strip()
-    return line if len(line) <= 110 else line[:107] + "..."
-
-
-def table(rows):
-    lines = ["| file | mistake | outcome | what says so, or why nothing can |", "|---|---|---|---|"]
-    return lines + [f"| {kind} | {mistake} | {outcome} | {short(line)} |" for kind, mistake, outcome, line in rows]

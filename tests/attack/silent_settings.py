@@ -4,7 +4,6 @@ first lines that `nearfieldd --check` prints.
 A value is wrong by a factor of 1000 either way, by its sign, by the order of its two ends, or by being another word.
 """
 import json
-import re
 import subprocess
 
 SUBJECTS = "settings"
@@ -105,15 +104,3 @@ class Search:
     def rows(self, setting):
         for what, value in wrong_values(setting):
             yield setting["key"], what, *self.outcome(setting["key"], value)
-
-
-def table(rows):
-    """Keys that several processors share stand once."""
-    cells = {}
-    for key, what, outcome, _ in rows:
-        group = re.sub(r"^processors\.[^.]+\.", "processors.NAME.", key)
-        cells.setdefault(group, {}).setdefault(outcome, {})[what] = None
-    lines = ["| setting | refused, with a message | stands in the first lines |", "|---|---|---|"]
-    for key, outcomes in cells.items():
-        lines.append(f"| `{key}` | {', '.join(outcomes.get('refused', []))} | {', '.join(outcomes.get('shown', []))} |")
-    return lines

@@ -235,23 +235,13 @@ class Document(unittest.TestCase):
 
 
 class TenSteps(unittest.TestCase):
-    """The transcript of docs/use/your_array.md, which ten_steps.py writes where there is a clean system."""
+    """How ten_steps.py reads docs/use/your_array.md."""
 
     def test_commands_of_several_lines_are_one(self):
         self.assertEqual(ten_steps.typed("# a comment\none\n\ntwo \\\n  more\nthree   # why\n"), ["one", "two \\\n  more", "three   # why"])
-        self.assertEqual(ten_steps.commands_of_transcript("$ one\nits output\n$ two \\\n  more\n$ three\n"), ["one", "two \\\n  more", "three"])
 
-    def test_what_is_one_machines_alone_is_not_shown(self):
-        self.assertEqual(ten_steps.for_readers("$ a\n10 %\r20 %\r100 %\nhttp://x/?token=abc_1\n/run/user/1000/nearfield\n$ b\n"),
-                         "$ a\n100 %\nhttp://x/?token=...\n$XDG_RUNTIME_DIR/nearfield\n$ b")
-        long = ten_steps.for_readers("$ a\n" + "".join(f"{i}\n" for i in range(100)) + "$ b\n").split("\n")
-        self.assertEqual((len(long), long[12], long[-2:]), (ten_steps.MOST_LINES + 2, "[77 lines]", ["99", "$ b"]))
-
-    def test_the_transcript_has_the_commands_of_the_page(self):
-        page = ten_steps.read_page()
-        commands = [command for _, block in ten_steps.blocks(page) for command in block]
-        self.assertGreater(len(commands), 20)
-        self.assertEqual(ten_steps.commands_of_transcript((SOURCE / ten_steps.TRANSCRIPT).read_text()), commands)
+    def test_the_page_has_commands(self):
+        self.assertGreater(sum(len(block) for _, block in ten_steps.blocks(ten_steps.read_page())), 10)
 
 
 class PackedProgram(unittest.TestCase):

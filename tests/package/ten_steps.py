@@ -1,19 +1,17 @@
 #!/usr/bin/python3
 """docs/use/your_array.md by the text alone: a new user of a clean Debian 12, who has the packages and the page, types its commands.
 
-    ten_steps.py PACKAGES CACHE [--write docs/studies/ten_steps.md]      as root, with the network
+    ten_steps.py PACKAGES CACHE      as root, with the network
 
 PACKAGES holds what ./dev package has made, CACHE the clean system (package_test.py has both). The listings of the page are written
 under the names that it gives them, and each command of each `sh` block runs as it stands, in the page's order, in one folder of a user who is not
 root; that of Acoular, which no other test runs, too. Every command has to end with 0. Then the results are held to what the page says of them.
---write puts what the terminal showed into that page, behind its heading and text.
 """
 import argparse
 import os
 import pathlib
 import re
 import sys
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
@@ -22,10 +20,8 @@ import markdown  # noqa: E402
 import package_test  # noqa: E402
 
 PAGE = "docs/use/your_array.md"
-TRANSCRIPT = "docs/studies/ten_steps.md"
 USER, FOLDER = "reader", "/home/reader/array"
 NETWORK = "PyPI"          # word of the reason for which the page's test leaves a block out: this one needs the network
-MOST_LINES = 24           # of a command's output that the page shows
 
 SHELL = r"""
 export LC_ALL=C.UTF-8 XDG_RUNTIME_DIR=/run/user/1000
@@ -70,11 +66,6 @@ def typed(text):
 def blocks(page):
     """[(whether it needs the network, its commands)] of all `sh` blocks, in order."""
     return [(NETWORK in fence.no_run, typed(fence.text)) for fence in page.fences if fence.language == "sh"]
-
-
-def commands_of_transcript(text):
-    """The commands that a transcript shows."""
-    return re.findall(r"^\$ ((?:.*\\\n)*.*)$", text, re.M)
 
 
 def script_of(commands):
@@ -149,39 +140,10 @@ def check_results(page, reader):
     print(f"  peak at x = {peak[0]:g} m, y = {peak[1]:g} m with {peak[2]:g} Pa", flush=True)
 
 
-# --- the page with the transcript -----------------------------------------------------------------------------------
-
-
-def for_readers(text):
-    """The transcript without what is this machine's alone, long outputs cut."""
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
-    text = re.sub(r"[^\n]*\r(?!\n)", "", text)
-    text = re.sub(r"^.*━.*\n", "", text, flags=re.M)  # pip's bars
-    text = re.sub(r"^(sender .*:)\d+ \(stream \d+\)", r"\1PORT (stream N)", text, flags=re.M)
-    text = re.sub(r"token=[\w-]+", "token=...", text).replace("/run/user/1000", "$XDG_RUNTIME_DIR")
-    shown = []
-    for part in re.split(r"^(?=\$ )", text, flags=re.M):
-        lines = part.rstrip("\n").split("\n")
-        if len(lines) > MOST_LINES:
-            left_out = len(lines) - MOST_LINES
-            lines = lines[:MOST_LINES // 2] + [f"[{left_out} lines]"] + lines[-MOST_LINES // 2:]
-        shown += [line if len(line) <= 160 else line[:157] + "..." for line in lines]
-    return "\n".join(shown).strip("\n")
-
-
-def write_transcript(file, version, transcript):
-    """Replaces what stands behind the page's last heading."""
-    text = file.read_text()
-    head, _, _ = text.partition("## The terminal\n")
-    file.write_text(f"{head}## The terminal\n\nnearfield {version}, {time.strftime('%Y-%m-%d', time.gmtime())}.\n\n"
-                    f"```text\n{for_readers(transcript)}\n```\n")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("packages", type=pathlib.Path)
     parser.add_argument("cache", type=pathlib.Path)
-    parser.add_argument("--write", type=pathlib.Path, help=f"page that gets the transcript: {TRANSCRIPT}")
     arguments = parser.parse_args()
     package_test.enter_namespaces()
     cache = arguments.cache.resolve()
@@ -191,7 +153,7 @@ def main():
     root = package_test.Root(package_test.make_base(cache), cache)
     try:
         root.run("apt-get", "-q", "update")
-        version = package_test.install(root, sorted(arguments.packages.resolve().glob("*.deb")))
+        package_test.install(root, sorted(arguments.packages.resolve().glob("*.deb")))
         root.run(*package_test.INSTALL, "python3-venv")  # as the page says
         steps.done("install")
         reader = Reader(root)
@@ -207,8 +169,6 @@ def main():
             commands += block
         check_results(page, reader)
         print(reader.output)
-        if arguments.write:
-            write_transcript(arguments.write, version, reader.output)
     finally:
         root.remove()
 

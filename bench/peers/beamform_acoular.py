@@ -2,7 +2,7 @@
 
 Both read one HDF5 file of time data. Windows are rectangular and half a window apart, so that both see the same spectra.
 Acoular's normalisation of maps without the diagonal is M/(M - 1); ours makes the level of a source at the pixel exact
-(docs/use/beamform.md), so Acoular's maps are multiplied by our factor, which is computed here from its steering vectors.
+(docs/how/beamform.md), so Acoular's maps are multiplied by our factor, which is computed here from its steering vectors.
 """
 
 import argparse

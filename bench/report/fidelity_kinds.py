@@ -99,7 +99,7 @@ the least mean error over the scenes. Mean relative L2 in per cent.
         text += f"### {QUANTITIES[quantity].capitalize()}\n\n" + table(*error_lines(shown(kinds) or kinds, quantity))
     return text + f"""### Expected errors
 
-The error that is published with each image ([controller.md](../use/controller.md#quality-figures-of-an-image)) over the true one, relative L2. *Fitted*: the
+The error that is published with each image ([controller.md](../use/controller.md#the-expected-error)) over the true one, relative L2. *Fitted*: the
 kinds on which constants of the expected errors were fitted; *shown*: the six others ([0026](../decisions/0026-expected-errors.md) has what the constants owe to them). *Within*: ratios from {LEAST_RATIO} to {MOST_RATIO}. Those of a \
 displacement are the velocity's, as it is a velocity over jw;
 `sonah` has no intensities. A filter that is given has no expected error.

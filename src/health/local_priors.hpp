@@ -15,7 +15,7 @@ struct Precision {
   bool is_identity = false;
 };
 
-/// The priors of the field at one frequency from which the data choose (docs/use/health.md):
+/// The priors of the field at one frequency from which the data choose (docs/how/health.md):
 ///   - sources of any shape at 0.5, 1 and 2 times the standoff (field_prediction.hpp),
 ///     each with noise of 1e-5 and of 1e-3 of the field's power,
 ///   - rings of wavenumbers, 8 % wide and 20 % apart, from waves of 18 pitches to waves of 2.4 pitches: a mode or a

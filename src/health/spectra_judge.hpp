@@ -24,7 +24,7 @@ struct Finding {
 /// windows (window_patterns.hpp), and adds up the log odds that it is not healthy (field_evidence.hpp). Microphones
 /// that fail, and fail worst in their neighbourhood, are left out of all predictions, repeatedly until there are no new
 /// ones; those left out are then judged by the rest. A decision starts with all microphones: none is bad because it was
-/// bad before, except those that the caller suspects. docs/use/health.md derives the thresholds.
+/// bad before, except those that the caller suspects. docs/how/health.md has the thresholds.
 class SpectraJudge {
  public:
   /// standoff_m: distance of the sources' plane. Requires a grid of at least Neighbourhoods::kSize microphones.

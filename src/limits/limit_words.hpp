@@ -4,7 +4,7 @@
 
 #include "limits/limit_watch.hpp"
 
-/// Texts and JSON of limits and their events (docs/use/control.md lists the keys).
+/// Texts and JSON of limits and their events (docs/reference/control.md lists the keys).
 namespace nearfield::limits {
 
 /// "limit loud is exceeded: 2.31 Pa at frequency 1007.08 Hz, x 0.02 m"; at the end with the largest value.

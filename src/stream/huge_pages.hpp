@@ -7,7 +7,7 @@
 namespace nearfield {
 
 /// Allocates a large array in pages of 2 MiB, if the kernel has them: fewer misses of its address cache, and a process
-/// that ends releases 134 MB in 3 ms instead of 20, see docs/use/daemon.md. Arrays smaller than a page are in ordinary
+/// that ends releases 134 MB in 3 ms instead of 20. Arrays smaller than a page are in ordinary
 /// memory: each would take a page of its own.
 template <typename T>
 struct HugePages {

@@ -131,7 +131,7 @@ def crc32c(data):
 
 
 def repair_crcs(data):
-    """Record by record, as far as the lengths lead (docs/use/recording.md)."""
+    """Record by record, as far as the lengths lead (docs/reference/recording_file.md)."""
     at = 0
     while at + 88 <= len(data) and data[at:at + 4] == b"NFR1":
         payload, = struct.unpack_from("<I", data, at + 72)

@@ -240,7 +240,7 @@ def crc32c(data):
 
 
 def recording(path, mistake):
-    """As docs/use/recording.md has the format."""
+    """As docs/reference/recording_file.md has the format."""
     of_bits = {"layout": "row-major", "sample_rate_hz": rate_of(mistake, BIT_RATE_HZ), "host": "lab", "boot_id": ""}
     end = {"reason": "asked", "dropped_bit_times": 0, "dropped_images": 0}
     bits = words(mistake)

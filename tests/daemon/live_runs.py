@@ -40,7 +40,7 @@ HOP_SAMPLES = 32
 HOP_S = HOP_SAMPLES * 32 / 1.5e6
 NORMAL_S = 5.0
 LOAD = 1.5
-USUAL_S = 0.35e-3  # what a frame takes in any case, docs/use/daemon.md
+USUAL_S = 0.35e-3  # what a frame takes in any case
 
 MOST_GROWTH_MB = 4.0
 MOST_RELIEF_MS = 100.0

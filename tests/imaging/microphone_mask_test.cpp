@@ -76,7 +76,7 @@ struct Case {
   double cutoff_rad_per_m;
 };
 
-// The best fixed cut-offs in steps of 4 rad/m at 40 dB (docs/use/health.md).
+// The best fixed cut-offs in steps of 4 rad/m at 40 dB.
 constexpr Case kCases[] = {{"monopole, centre, 500 Hz", 500.0, 0, 79.0},
                            {"monopole, centre, 2000 Hz", 2000.0, 0, 87.0},
                            {"monopole, centre, 4000 Hz", 4000.0, 0, 111.0},

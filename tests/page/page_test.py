@@ -422,7 +422,7 @@ class PageTest(unittest.IsolatedAsyncioTestCase):
     async def test_reading_needs_no_token_and_changing_does(self):
         async with connected(self.daemon) as client:
             self.assertIn("yaml", (await client.call({"command": "config"}))["result"])
-            row = next(line for line in (DOCS / "control.md").read_text().splitlines() if line.startswith("| `command` |"))
+            row = next(line for line in (DOCS / "reference/control.md").read_text().splitlines() if line.startswith("| `command` |"))
             commands = set(re.findall(r"`(\w+)`", row)) - {"command"}
             reading = {"status", "config", "recordings", "events"}
             self.assertLess(reading, commands)

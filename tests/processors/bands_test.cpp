@@ -83,7 +83,7 @@ double level_of_tone(double tone, double low, double high) {
   return level;
 }
 
-// The figures of docs/use/quantities.md: Hann's main lobe reaches two bins to each side of a tone.
+// Hann's main lobe reaches two bins to each side of a tone.
 TEST(Bands, HoldATonesLevelInside) {
   for (int i = 0; i < 20; ++i) {
     const double place = 200.0 + 0.05 * i;

@@ -101,7 +101,7 @@ TEST(BeamPattern, HasTheWidthsOfALineOfMicrophones) {
   EXPECT_TRUE(std::isnan(narrow.figures.side_lobe_db));
 }
 
-// Of a hann-shaded line: the side lobe and the gain over the microphones' noise of docs/use/beamform.md's table.
+// Of a hann-shaded line: the side lobe and the gain over the microphones' noise.
 TEST(BeamPattern, ShowsWhatShadingDoes) {
   Beamformer beamformer = line_of_64(20001);
   beamformer.own.steering.shading = far_field::Shading::kHann;

@@ -452,7 +452,7 @@ TEST_F(Listen, ASubsetIsHeardAlone) {
   EXPECT_EQ(header.axis("channel")->values, (std::vector<double>{1, 8, 20, 33, 40}));
 }
 
-// docs/use/listen.md: 16 coefficients of a sinc function under Kaiser's window of beta 5.
+// Errors of 16 coefficients of a sinc function under Kaiser's window of beta 5.
 TEST_F(Listen, DelaysOfPartsOfASampleAreExactInTheirPassBand) {
   settings_.array.geometry = {.rows = 2, .columns = 2, .pitch_x_m = 0.001, .pitch_y_m = 0.001};
   every_hops_ = 4;

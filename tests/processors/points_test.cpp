@@ -26,7 +26,7 @@ double worst_error(double first, double last, double share, double band) {
   return worst;
 }
 
-// These are in docs/use/quantities.md.
+// Errors of interpolation, relative to the wave.
 TEST(Points, WavesBelowTheCutOffAreInterpolated) {
   for (const double share : {0.0, 0.3, 0.5, 0.7}) {
     const double inside = worst_error(8.0, 23.0, share, 0.8);

@@ -113,7 +113,7 @@ def _axis(message: bytes, at: int) -> Axis:
 
 
 def parse(message: bytes) -> FeedFrame:
-    """Take a message apart (docs/use/controller.md, "The layout").
+    """Take a message apart (docs/reference/ring.md).
 
     Raises
     ------

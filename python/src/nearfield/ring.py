@@ -50,7 +50,7 @@ class Frame:
     sequence : int
         Hops since the stream began, lost ones counted.
     first_bit_time, stream_id, epoch, missing_bit_times, shed_hops, valid_microphones, flags : int
-        As docs/use/controller.md has them.
+        As docs/reference/ring.md has them.
     capture_tai_ns : int
         When the window's last bit was in the host's memory.
     age_s : float

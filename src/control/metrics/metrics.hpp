@@ -90,7 +90,7 @@ class Metrics : public prometheus::Collectable {
 
   [[nodiscard]] std::vector<prometheus::MetricFamily> Collect()
       const override;  // NOLINT(readability-identifier-naming)
-  /// Data of `nearfield ctl status`; docs/use/control.md lists the keys.
+  /// Data of `nearfield ctl status`; docs/reference/control.md lists the keys.
   [[nodiscard]] nlohmann::json status() const;
 
  private:

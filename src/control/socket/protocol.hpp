@@ -50,8 +50,8 @@ struct Actions {
 using Handler = std::function<json(const json& request)>;
 using Handlers = std::map<std::string, Handler, std::less<>>;
 
-/// The commands of the protocol (docs/use/control.md), each checking its fields before it calls its action. A command
-/// without an action is unknown.
+/// The commands of the protocol (docs/reference/control.md), each checking its fields before it calls its action. A
+/// command without an action is unknown.
 Handlers make_handlers(const Actions& actions);
 
 /// Answers one request, a line of JSON without its end, by the handler of its command. For any content of the line, the

@@ -19,7 +19,7 @@ constexpr std::uint64_t kWindowsABlock = 4;
 /// Cause for a microphone that array.dead_channels names.
 constexpr const char* kMaskedByConfiguration = "configuration";
 
-/// Entry of a microphone in the status, see docs/use/control.md.
+/// Entry of a microphone in the status, see docs/reference/control.md.
 nlohmann::json entry_of(int channel, const ArrayGeometry& geometry, const std::string& cause) {
   return {{"channel", channel},
           {"row", channel / geometry.columns},

@@ -32,7 +32,7 @@ class SearchTask {
   /// Called by the engine's thread after each window.
   void look(const WindowView& view);
   /// {"every_frames", "searches", "waves": [of each frequency], "points": likewise, "priors": likewise, their names,
-  /// "sources": likewise, those found last (docs/use/control.md)}; every_frames is 0 where nothing is searched
+  /// "sources": likewise, those found last (docs/reference/control.md)}; every_frames is 0 where nothing is searched
   /// for.
   [[nodiscard]] nlohmann::json status() const;
 

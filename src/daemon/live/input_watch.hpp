@@ -35,7 +35,7 @@ class InputWatch {
     std::string text;
   };
   std::vector<Line> look(const std::optional<NewestElement>& newest, std::int64_t now_ns);
-  /// Status as docs/use/control.md describes it; any thread.
+  /// Status as docs/reference/control.md describes it; any thread.
   [[nodiscard]] nlohmann::json status() const;
 
  private:

@@ -11,7 +11,7 @@
 #include "nearfield/output.hpp"
 
 /// The append-only recording (.nfr): consecutive records, each with a header and a payload that have their own CRC32C.
-/// Everything is little-endian and starts at a multiple of 8 bytes. docs/use/recording.md has the table.
+/// Everything is little-endian and starts at a multiple of 8 bytes. docs/reference/recording_file.md has the table.
 namespace nearfield::nfr {
 
 static_assert(std::endian::native == std::endian::little, "records are written as they lie in memory");

@@ -10,7 +10,8 @@
 #include "nearfield/frame.hpp"
 #include "nearfield/product.hpp"
 
-/// Records of epochs and results: the output of processors for a stream. docs/use/recording.md has the tables.
+/// Records of epochs and results: the output of processors for a stream. docs/reference/recording_file.md has the
+/// tables.
 namespace nearfield::nfr {
 
 /// One processor of an epoch, as an epoch record describes it.

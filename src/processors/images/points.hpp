@@ -15,8 +15,7 @@ struct AxisWeights {
 };
 
 /// Weights for a position in pixels, 0 to `pixels` - 1: those with the least mean square error over all waves up to
-/// `band` of the pixels' Nyquist wavenumber, from the nearest 16 pixels (docs/use/quantities.md). A position on a pixel
-/// gives that pixel alone.
+/// `band` of the pixels' Nyquist wavenumber, from the nearest 16 pixels. A position on a pixel gives that pixel alone.
 AxisWeights band_limited_weights(double position, std::size_t pixels, double band);
 
 /// Samples images at the points that the settings name.

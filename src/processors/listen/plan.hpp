@@ -12,7 +12,7 @@
 namespace nearfield {
 
 /// Shape of the Kaiser window over the 16 coefficients of a delay: an error of at most 0.46 % up to 0.4 times the
-/// sample rate (docs/use/listen.md).
+/// sample rate (docs/how/beamform.md).
 inline constexpr double kListenKaiserBeta = 5.0;
 /// Coefficients before the one at or below a delay.
 inline constexpr int kListenTapsBefore = kListenTaps / 2 - 1;

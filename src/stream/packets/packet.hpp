@@ -16,7 +16,7 @@ std::string_view name_of(PayloadKind kind);
 /// "bits" or "samples". Throws ConfigError.
 PayloadKind payload_kind_of(std::string_view name);
 
-/// Format of packets "NFB1", little-endian; docs/use/sources.md has the table.
+/// Format of packets "NFB1", little-endian; docs/reference/packets.md has the table.
 inline constexpr std::size_t kPacketHeaderBytes = 32;
 inline constexpr std::size_t kMaxPacketBytes = 65'507;  ///< limit of UDP over IPv4
 inline constexpr std::uint32_t kPacketMagic = 0x3142464EU;

@@ -1,4 +1,4 @@
-"""Requests to a daemon over its control socket (docs/use/control.md)."""
+"""Requests to a daemon over its control socket (docs/reference/control.md)."""
 
 from __future__ import annotations
 

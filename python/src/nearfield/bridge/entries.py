@@ -1,4 +1,4 @@
-"""Frames as entries of Redis Streams, and back (docs/use/site.md, "Entries")."""
+"""Frames as entries of Redis Streams, and back (docs/reference/entries.md)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,0 @@
-. tests/docs/readers_files/live_array.sh

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Folders depend one way (docs/how/layout.md): a file includes headers of its own folder and of what its CMake target links, directly or
-not, and the links have no circle. The compiler cannot hold this, since all folders share the include root src/.
+not, and the links have no circle. The compiler cannot hold this, since all folders share the include root src/. Nor do the modules of
+the live page import each other in circles.
 
     directions_test.py SOURCE_DIR LINK_GRAPH
 
@@ -109,6 +110,16 @@ def circles_inside(folder, counts_top=True):
     return sorted(one for one in graph if one in reached(graph, one))
 
 
+IMPORT = re.compile(r'\b(?:from|import)\s*\(?\s*"\./([^"]+)"')
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)  # where types are imported, which are there for the check alone
+
+
+def module_circles(folder):
+    """JavaScript modules of a folder that import each other, directly or through others."""
+    graph = {path.name: (IMPORT.findall(COMMENT.sub("", path.read_text(encoding="utf-8"))), []) for path in folder.glob("*.js")}
+    return sorted(one for one in graph if one in reached(graph, one))
+
+
 class ThisTree(unittest.TestCase):
     def test_folders_depend_one_way(self):
         graph = read_graph(GRAPH)
@@ -120,6 +131,11 @@ class ThisTree(unittest.TestCase):
         for folder in (SOURCE / "src").iterdir():
             if folder.is_dir():
                 self.assertEqual(circles_inside(folder, folder.name not in INTERFACE_AT_TOP), [], folder.name)
+
+    def test_no_circles_of_the_pages_modules(self):
+        folder = SOURCE / "src/page/assets"
+        self.assertGreater(len(list(folder.glob("*.js"))), 10)
+        self.assertEqual(module_circles(folder), [])
 
 
 class TheCheck(unittest.TestCase):
@@ -158,6 +174,15 @@ class TheCheck(unittest.TestCase):
         self.assertEqual(circles_inside(self.root / "src/low"), [])
         self.write("low/two/deep/two.cpp", '#include "low/one/one.hpp"\n')
         self.assertEqual(circles_inside(self.root / "src/low"), ["one", "two"])
+
+    def test_a_circle_of_modules(self):
+        self.write("page/store.js", '/** @type {import("./view.js").View} */\nexport const store = 1;\n')
+        self.write("page/link.js", 'import {\n  store,\n} from "./store.js";\n')
+        self.write("page/view.js", 'import "./link.js";\n')
+        self.assertEqual(module_circles(self.root / "src/page"), [])
+        for words in ('import { view } from "./view.js";', 'import "./view.js";', 'export * from "./view.js";', 'await import("./view.js");'):
+            self.write("page/store.js", words)
+            self.assertEqual(module_circles(self.root / "src/page"), ["link.js", "store.js", "view.js"], words)
 
     def test_a_program_sees_only_what_it_links(self):
         main = self.root / "tests/main.cpp"

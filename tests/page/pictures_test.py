@@ -294,7 +294,7 @@ class PicturesTest(PageTest):
         box = page.evaluate("(() => { const b = document.getElementById('stage').getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()")
         for u, v in ((0.25, 0.25), (0.7, 0.25), (0.6, 0.75), (0.3, 0.75)):
             page.mouse.click(box[0] + u * box[2], box[1] + v * box[3])
-        self.until(page, "document.getElementById('prompt').hidden && nearfield.stage.toCanvas[6] !== 0")
+        self.until(page, "document.getElementById('prompt').hidden && nearfield.stage.toCanvas[7] !== 0")
         edges = page.evaluate("(() => { const m = nearfield.stage.toCanvas; const at = (x, y) => { const w = m[6] * x + m[7] * y + m[8];"
                               " return [(m[0] * x + m[1] * y + m[2]) / w, (m[3] * x + m[4] * y + m[5]) / w]; };"
                               " const [a, b] = [document.querySelectorAll('#photo-places input')[0].valueAsNumber, document.querySelectorAll('#photo-places input')[1].valueAsNumber];"

@@ -199,7 +199,7 @@ class ServedPage(BrowserTest):
         self.until(page, "document.getElementById('spectrum-text').textContent.startsWith('No processor gives spectra')")
         self.set_cursor(page)
         page.click("#spectrum-here")
-        self.until(page, "nearfield.view.processors.includes('spectrum')", 120)
+        self.until(page, "nearfield.known.processors.includes('spectrum')", 120)
         # The largest value of the curve within 100 Hz of the monopole's tone, which is none of the configured frequencies.
         peak = (f"(() => {{ const graph = nearfield.lines.spectrum.graph; let most = [0, -Infinity]; for (let i = 0; i < (graph?.numRows() ?? 0); ++i)"
                 f" if (Math.abs(graph.getValue(i, 0) - {MONOPOLE_HZ}) < 100 && graph.getValue(i, 1) > most[1]) most = [graph.getValue(i, 0), graph.getValue(i, 1)]; return most; }})()")
@@ -301,9 +301,9 @@ class ServedPage(BrowserTest):
         page = self.shown()
         page.click("#freeze")
         page.evaluate("for (const id of ['smooth', 'decibels']) { const e = document.getElementById(id); if (e.checked) e.click(); }")
-        values = np.array(page.evaluate("[...nearfield.view.frozen.values]")).reshape(8, 8, 2) @ [1, 1j]
+        values = np.array(page.evaluate("[...nearfield.shown().values]")).reshape(8, 8, 2) @ [1, 1j]
         top = page.evaluate("nearfield.view.scales.get('surface/images').top")
-        axes = page.evaluate("[nearfield.view.frozen.grid.down.values, nearfield.view.frozen.grid.across.values]")
+        axes = page.evaluate("[nearfield.shown().picture.grid.down.values, nearfield.shown().picture.grid.across.values]")
         tables = self.colours()
         for mode, table, share in (("magnitude", "magnitude", np.abs(values) / top), ("phase", "phase", np.angle(values) / (2 * math.pi) + 0.5)):
             page.select_option("#mode", mode)

@@ -62,7 +62,7 @@ class StateTest(PageTest):
         self.server.rate_hz = 2.0
         self.until(page, "nearfield.known.rings.surface?.rate_hz === 2")
         self.until(page, "document.getElementById('condition').textContent === 'Live' &&"
-                         " nearfield.link.serverNow_ms() - nearfield.known.newest.head.capture_mono_ms > 200")
+                         " performance.now() + nearfield.known.ahead_ms - nearfield.known.newest.head.capture_mono_ms > 200")
 
     def test_a_picture_of_the_future_is_not_live(self):
         page = self.shown()

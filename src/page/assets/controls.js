@@ -1,163 +1,280 @@
-// Controls and keys.
+// The controls beside and below the picture, gestures on it, and keys.
 
-import { followSources, look, picturesOf, showChoices, stepAxis } from "./choice.js";
-import { moveCursor, setCursor } from "./cursors.js";
-import { followSpectrum, spectrumHere } from "./curves.js";
-import { saveCsv, savePicture, saveSeconds, saveSnapshot } from "./files.js";
-import { keyboard } from "./keys.js";
-import { element, setText } from "./page.js";
-import { align, clickPhoto, connectPhoto } from "./photograph.js";
-import { showPanels } from "./refresh.js";
-import { autoOnce, changeScale, setTop } from "./scale.js";
-import { history, hold, known, markDirty, photo, reducedMotion, stage, ui, view } from "./state.js";
-import { flip, freeze, goTo, keepReference, play } from "./transport.js";
-import { levelRule } from "./units.js";
+import * as actions from "./actions.js";
+import { kMostBytes } from "./history.js";
+import { element, fillSelect, fillTable, input, onClick, setText } from "./page.js";
+import { saveSnapshot } from "./files.js";
+import { apply } from "./geometry.js";
+import { axisOf, edgesOf, entryText, selectionText, sizeOf } from "./picture.js";
+import { clickPhoto, endAlignment } from "./photograph.js";
+import { autoOnce, changeScale, outsideText, scaleInUse, setRange, setTop, widenScale } from "./scale.js";
+import { stage } from "./scene.js";
+import { chosenSources, finders, history, isOffered, known, layoutInView, obstacleToReference, photo, productInView, reducedMotion, shown, subscribe, tell, view } from "./store.js";
+import { chosenCurves, curves } from "./stream.js";
+import { isSigned, levelRule, number, unitText } from "./units.js";
+import { pixelAt } from "./values.js";
 
-/** @param {HTMLSelectElement} choice @param {number} step */
-function cycle(choice, step) {
-  const options = [...choice.options];
-  let index = choice.selectedIndex;
-  do index = (index + step + options.length) % options.length; while (options[index].disabled);
-  choice.selectedIndex = index;
-  choice.dispatchEvent(new Event("change"));
+const { choose, flip, freeze, goBy, goTo, keepReference, look, picturesOf, play, rotate, select, setCursor, stepAxis, turnSurface, zoomSurface } = actions;
+const select_ = (/** @type {string} */ id) => element(id, HTMLSelectElement);
+const box = element("stage", HTMLElement);
+
+// --- choices, whose controls have their names ---
+
+/** @type {[keyof typeof view.choice, HTMLInputElement | HTMLSelectElement][]} */
+const kChoices = /** @type {(keyof typeof view.choice)[]} */ (Object.keys(view.choice)).map(
+  (key) => [key, /** @type {any} */ (element(key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`), HTMLElement))]);
+
+for (const [key, control] of kChoices) {
+  control.addEventListener("input", () => {
+    const kind = typeof view.choice[key];
+    choose({ [key]: kind === "boolean" ? /** @type {HTMLInputElement} */ (control).checked : kind === "number" ? Number(control.value) : control.value });
+  });
 }
 
-function rotate() {
-  view.quarters = (view.quarters + 1) % 4;
-  markDirty();
-}
-
-export function showAnimation() {
-  ui.animate.disabled = ui.mode.value !== "real" || reducedMotion.matches;
-  setText(element("speed-text", HTMLElement), reducedMotion.matches ? "(this system asks for reduced motion)" : ui.speed.value);
-}
-
-/** @param {number} turn_rad @param {number} tilt_rad */
-function turnSurface(turn_rad, tilt_rad) {
-  stage.view.turn_rad += turn_rad;
-  stage.view.tilt_rad = Math.max(0.05, Math.min(1.55, stage.view.tilt_rad + tilt_rad));
-  markDirty();
-}
-
-/** @param {number} factor */
-function zoomSurface(factor) {
-  stage.view.distance = Math.max(1.4, Math.min(6, stage.view.distance * factor));
-  markDirty();
-}
-
-function connectStage() {
-  /** @type {{x: number, y: number, moved: boolean} | null} */
-  let grip = null;
-  ui.stage.addEventListener("pointerdown", (event) => {
-    grip = { x: event.clientX, y: event.clientY, moved: false };
-  });
-  ui.stage.addEventListener("pointermove", (event) => {
-    if (!grip || event.buttons === 0 || ui.form.value !== "surface") return;
-    turnSurface((event.clientX - grip.x) * 0.01, (event.clientY - grip.y) * 0.01);
-    grip = { x: event.clientX, y: event.clientY, moved: true };
-  });
-  ui.stage.addEventListener("click", (event) => {
-    const box = ui.stage.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left - ui.stage.clientLeft, event.clientY - box.top - ui.stage.clientTop];
-    if (photo.clicks) return clickPhoto(x, y);
-    if (ui.form.value === "surface") return undefined;
-    const place = stage.placeAt(x, y);
-    setCursor({ x: place[0], y: place[1] }, event.shiftKey);
-    return undefined;
-  });
-  ui.stage.addEventListener("wheel", (event) => {
-    if (ui.form.value !== "surface") return;
-    event.preventDefault();
-    zoomSurface(event.deltaY > 0 ? 1.1 : 1 / 1.1);
-  }, { passive: false });
-}
-
-export function connectControls() {
-  ui.processor.addEventListener("change", () => {
-    const [product] = picturesOf(known.layouts.get(ui.processor.value));
-    if (view.isFrozen) freeze(false);
-    if (product) look(ui.processor.value, product.name);
-  });
-  ui.product.addEventListener("change", () => {
-    if (view.isFrozen) freeze(false);
-    look(view.processor, ui.product.value);
-  });
-  ui.mostHz.addEventListener("change", () => {
-    if (!view.isFrozen) look(view.processor, view.product);  // otherwise when it is live again
-  });
-  for (const control of [ui.mode, ui.form, ui.animate, ui.smooth, ui.side, ui.mirror, ui.photoShow, ui.photoOpacity, ui.showPeaks]) {
-    control.addEventListener("change", () => {
-      showAnimation();
-      stage.photoKey = "";
-      stage.overlayKey = "";
-      markDirty();
-    });
+function showChoices() {
+  for (const [key, control] of kChoices) {
+    const value = view.choice[key];
+    if (typeof value === "boolean") /** @type {HTMLInputElement} */ (control).checked = value;
+    else control.value = String(value);
   }
-  ui.photoOpacity.addEventListener("input", markDirty);
-  ui.speed.addEventListener("input", showAnimation);
-  ui.hold.addEventListener("change", () => { hold.reset(); markDirty(); });
-  element("hold-reset", HTMLButtonElement).addEventListener("click", () => { hold.reset(); markDirty(); });
-  ui.decibels.addEventListener("change", () => changeScale((scale) => { scale.isDb = ui.decibels.checked; }));
-  ui.top.addEventListener("change", () => setTop(ui.top.valueAsNumber));
-  for (const input of [ui.range, ui.rangeNumber]) {
-    input.addEventListener("input", () => changeScale((scale) => {
-      const range = input.valueAsNumber;
-      if (range >= 1 && range <= 120) scale.range_db = range;
+  for (const option of select_("mode").options) {
+    option.disabled = !isOffered(option.value);
+    const product = productInView();
+    if (option.value === "real") setText(option, product && isSigned(product) ? "Signed value" : "Real part");
+  }
+  input("animate").disabled = view.choice.mode !== "real" || reducedMotion.matches;
+  setText("speed-text", reducedMotion.matches ? "(this system asks for reduced motion)" : String(view.choice.speed));
+  const obstacle = obstacleToReference();
+  setText("reference-text", obstacle ? `The reference is of another field: ${obstacle}.` : "");
+}
+
+// --- processor, product and axes; curves and sources ---
+
+select_("processor").addEventListener("change", () => { freeze(false); look(select_("processor").value); });
+select_("product").addEventListener("change", () => { freeze(false); look(view.processor, select_("product").value); });
+
+function showOffers() {
+  const named = (/** @type {string[]} */ names) => names.map((name) => ({ value: name, text: name }));
+  const layout = layoutInView();
+  fillSelect(select_("processor"), named(known.processors.filter((name) => !known.layouts.has(name) || picturesOf(known.layouts.get(name)).length > 0)), view.processor);
+  fillSelect(select_("product"), picturesOf(layout).map(({ name, quantity }) => ({ value: name, text: `${name}: ${quantity}` })), view.product);
+  showAxes(layout);
+  const offered = curves();
+  fillSelect(select_("spectrum-of"), [{ value: "", text: offered.length > 0 ? "none" : "no processor has one" },
+    ...offered.map((name) => ({ value: name, text: name.replace("/", ": ") }))], chosenCurves());
+  const sources = select_("sources-of");
+  /** @type {HTMLElement} */ (sources.parentElement).hidden = finders().length === 0;
+  fillSelect(sources, [{ value: "*", text: "the processor above" }, ...named(finders()), { value: "", text: "none" }], chosenSources());
+}
+
+/** @param {import("./picture.js").Layout | undefined} layout */
+function showAxes(layout) {
+  const axes = element("axes", HTMLElement);
+  const names = Object.keys(view.select);
+  if (axes.dataset.names !== names.join()) {
+    axes.dataset.names = names.join();
+    axes.replaceChildren(...names.map((name) => {
+      const label = document.createElement("label");
+      const choice = document.createElement("select");
+      choice.dataset.axis = name;
+      choice.addEventListener("change", () => select({ [name]: Number(choice.value) }));
+      label.append(name[0].toUpperCase() + name.slice(1), " ", choice);
+      return label;
     }));
   }
-  element("auto", HTMLButtonElement).addEventListener("click", autoOnce);
-  ui.scaleHold.addEventListener("change", markDirty);
-  element("rotate", HTMLButtonElement).addEventListener("click", rotate);
-  ui.freeze.addEventListener("click", () => freeze(!view.isFrozen));
-  ui.back.addEventListener("click", () => goTo(view.index - 1));
-  ui.forward.addEventListener("click", () => goTo(view.index + 1));
-  ui.play.addEventListener("click", () => play(!view.isPlaying));
-  ui.position.addEventListener("input", () => goTo(ui.position.valueAsNumber));
-  ui.keep.addEventListener("click", keepReference);
-  ui.flip.addEventListener("click", flip);
-  element("snapshot", HTMLButtonElement).addEventListener("click", savePicture);
-  element("save-csv", HTMLButtonElement).addEventListener("click", saveCsv);
-  element("save-seconds", HTMLButtonElement).addEventListener("click", saveSeconds);
-  element("clear-cursors", HTMLButtonElement).addEventListener("click", () => { view.cursors = []; markDirty(); showPanels(); });
-  ui.spectrumProcessor.addEventListener("change", followSpectrum);
-  ui.sourcesOf.addEventListener("change", () => { followSources(); markDirty(); showPanels(); });
-  element("lines-panel", HTMLDetailsElement).addEventListener("toggle", followSpectrum);
-  element("spectrum-here", HTMLButtonElement).addEventListener("click", spectrumHere);
-  for (const panel of document.querySelectorAll("details")) panel.addEventListener("toggle", showPanels);
-  connectStage();
-  connectPhoto();
+  for (const choice of axes.querySelectorAll("select")) {
+    const axis = layout && axisOf(layout, choice.dataset.axis ?? "");
+    if (!axis) continue;
+    fillSelect(choice, Array.from({ length: sizeOf(axis) }, (_, i) => ({ value: String(i), text: entryText(axis, i) })), String(view.select[axis.name]));
+  }
 }
 
-export function connectKeys() {
-  keyboard({
-    " ": ["Freeze, and go on live", () => freeze(!view.isFrozen)],
-    ",": ["One picture back", () => goTo((view.isFrozen ? view.index : history.length - 1) - 1)],
-    ".": ["One picture forward", () => goTo((view.isFrozen ? view.index : history.length - 1) + 1)],
-    "l": ["Play the last minute, and stop", () => play(!view.isPlaying)],
-    "a": ["Fit the scale once", autoOnce],
-    "d": ["Decibels or linear", () => changeScale((scale, product) => { scale.isDb = !scale.isDb && levelRule(product) !== null; })],
-    "+": ["A larger range of the scale; surface: nearer", () => (ui.form.value === "surface" ? zoomSurface(1 / 1.1) : changeScale((scale) => { scale.range_db = Math.min(120, scale.range_db + 5); }))],
-    "-": ["A smaller range of the scale; surface: farther", () => (ui.form.value === "surface" ? zoomSurface(1.1) : changeScale((scale) => { scale.range_db = Math.max(5, scale.range_db - 5); }))],
-    "m": ["Next value: magnitude, phase, real part, differences", () => cycle(ui.mode, 1)],
-    "p": ["Animate the phase, or stop it", () => { ui.mode.value = "real"; ui.animate.checked = !ui.animate.checked; showAnimation(); showChoices(); markDirty(); }],
-    "3": ["Surface or map", () => cycle(ui.form, 1)],
-    "h": ["Next hold: none, maximum, mean", () => cycle(ui.hold, 1)],
-    "f": ["Next frequency", () => stepAxis("frequency", 1)],
-    "F": ["Previous frequency", () => stepAxis("frequency", -1)],
-    "z": ["Next plane", () => stepAxis("z", 1)],
-    "Z": ["Previous plane", () => stepAxis("z", -1)],
-    "k": ["Keep as reference", keepReference],
-    "b": ["Show the reference, and back", flip],
-    "s": ["Save the picture as PNG, and the seconds before as JSON", saveSnapshot],
-    "r": ["Turn by 90°", rotate],
-  }, {
-    arrow(x, y) {
-      if (ui.form.value === "surface") turnSurface(0.08 * x, 0.08 * y);
-      else moveCursor(x, y);
-    },
-    escape() {
-      if (photo.clicks) align(false);
-      ui.prompt.hidden = true;
-    },
-  }, ui.stage);
+// --- the scale ---
+
+const [decibels, top, range, rangeNumber] = ["decibels", "top", "range", "range-number"].map(input);
+decibels.addEventListener("change", () => changeScale((scale) => { scale.isDb = decibels.checked; }));
+top.addEventListener("change", () => setTop(top.valueAsNumber));
+for (const field of [range, rangeNumber]) field.addEventListener("input", () => setRange(field.valueAsNumber));
+onClick("auto", autoOnce);
+
+function showScale() {
+  const product = productInView();
+  if (!product) return;
+  const scale = scaleInUse(product);
+  decibels.checked = scale.isDb;
+  decibels.disabled = scale.rule === null;
+  setText("top-name", `Top, ${scale.isDb ? "dB" : unitText(product.unit) || "1"}`);
+  if (document.activeElement !== top) top.value = Number.isFinite(scale.top) ? String(Number(scale.top.toPrecision(6))) : "";
+  range.value = String(scale.range_db);
+  if (document.activeElement !== rangeNumber) rangeNumber.value = String(scale.range_db);
 }
+
+// --- freezing, playing, comparing ---
+
+const position = input("position");
+position.addEventListener("input", () => goTo(position.valueAsNumber));
+onClick("freeze", () => freeze(!view.isFrozen));
+onClick("back", () => goBy(-1));
+onClick("forward", () => goBy(1));
+onClick("play", play);
+onClick("keep", keepReference);
+onClick("flip", flip);
+onClick("rotate", rotate);
+onClick("hold-reset", () => choose({ hold: view.choice.hold }));
+onClick("clear-cursors", actions.clearCursors);
+
+function showTransport() {
+  const button = (/** @type {string} */ id, /** @type {boolean} */ isPressed, /** @type {boolean} */ isDisabled) => {
+    element(id, HTMLButtonElement).setAttribute("aria-pressed", String(isPressed));
+    element(id, HTMLButtonElement).disabled = isDisabled;
+  };
+  button("freeze", view.isFrozen, false);
+  setText("freeze", view.isFrozen ? "Go on live" : "Freeze");
+  button("play", view.isPlaying, !view.isFrozen);
+  button("flip", view.isFlipped, view.kept === null);
+  for (const id of ["back", "forward"]) element(id, HTMLButtonElement).disabled = !view.isFrozen;
+  position.disabled = !view.isFrozen;
+  position.max = String(Math.max(0, history.length - 1));
+  position.value = String(view.isFrozen ? view.index : history.length - 1);
+  const picture = view.isFrozen ? history.at(view.index) : null;
+  const back_s = picture ? (history.at(history.length - 1).head.capture_mono_ms - picture.head.capture_mono_ms) / 1000 : 0;
+  setText("history-text", picture ? `Picture ${view.index + 1} of ${history.length}, ${back_s.toFixed(3)} s before the last`
+    : `Kept: ${number(history.seconds, 3)} s in ${history.length} pictures, ${number(history.bytes / 2 ** 20, 3)} of at most ${kMostBytes / 2 ** 20} MiB`);
+}
+
+function captionText() {
+  const now = shown();
+  if (!now) return "";
+  const { side, mirror } = view.choice;
+  const { picture, values } = now;
+  return [
+    outsideText(picture, values), `${picture.layout.processor}, ${picture.product.quantity}`, selectionText(picture),
+    `seen from ${side === "front" ? "the microphones" : "behind"}${mirror ? ", mirrored" : ""}${view.quarters ? `, turned by ${90 * view.quarters}°` : ""}`,
+  ].filter((text) => text !== "").join("; ");
+}
+
+subscribe(() => {
+  showChoices();
+  showOffers();
+  showScale();
+  showTransport();
+  setText("caption", captionText());
+});
+
+for (const panel of document.querySelectorAll("details")) {
+  const follow = () => {
+    if (panel.open) view.open.add(panel.id);
+    else view.open.delete(panel.id);
+    tell();
+  };
+  panel.addEventListener("toggle", follow);
+  follow();
+}
+
+// --- gestures on the picture ---
+
+/** @type {{x: number, y: number} | null} */
+let grip = null;
+box.addEventListener("pointerdown", ({ clientX: x, clientY: y }) => { grip = { x, y }; });
+box.addEventListener("pointermove", ({ buttons, clientX: x, clientY: y }) => {
+  if (!grip || buttons === 0 || view.choice.form !== "surface") return;
+  turnSurface((x - grip.x) * 0.01, (y - grip.y) * 0.01);
+  grip = { x, y };
+});
+box.addEventListener("click", (event) => {
+  const edge = box.getBoundingClientRect();
+  const [x, y] = [event.clientX - edge.left - box.clientLeft, event.clientY - edge.top - box.clientTop];
+  if (photo.clicks) return clickPhoto(x, y);
+  if (view.choice.form === "surface") return undefined;
+  const place = stage.placeAt(x, y);
+  return setCursor({ x: place[0], y: place[1] }, event.shiftKey);
+});
+box.addEventListener("wheel", (event) => {
+  if (view.choice.form !== "surface") return;
+  event.preventDefault();
+  zoomSurface(event.deltaY > 0 ? 1.1 : 1 / 1.1);
+}, { passive: false });
+
+/**
+ * The step to the next column or row, [columns, rows], that leads most nearly in a direction of the stage, however the field lies there.
+ * @param {import("./picture.js").Grid} grid
+ * @param {{x: number, y: number}} from
+ * @param {number} right
+ * @param {number} down
+ */
+function stepOnField(grid, from, right, down) {
+  const [left, rightEdge] = edgesOf(grid.across);
+  const [top_, bottom] = edgesOf(grid.down);
+  const [x0, y0] = apply(stage.toCanvas, from.x, from.y);
+  const cosine = (/** @type {number[]} */ [columns, rows]) => {
+    const [x, y] = apply(stage.toCanvas, from.x + (columns * (rightEdge - left)) / grid.columns, from.y + (rows * (bottom - top_)) / grid.rows);
+    return ((x - x0) * right + (y - y0) * down) / Math.hypot(x - x0, y - y0);
+  };
+  return [[1, 0], [-1, 0], [0, 1], [0, -1]].reduce((best, step) => (cosine(step) > cosine(best) ? step : best));
+}
+
+/** @param {number} right @param {number} down  on the stage */
+function moveCursor(right, down) {
+  const grid = shown()?.picture.grid;
+  if (!grid) return;
+  const cursor = view.cursors[0] ?? { x: grid.across.values[grid.columns >> 1], y: grid.down.values[grid.rows >> 1] };
+  const pixel = pixelAt(grid, cursor.x, cursor.y);
+  if (!pixel) return;
+  const step = stepOnField(grid, cursor, right, down);
+  const column = Math.max(0, Math.min(grid.columns - 1, pixel.column + step[0]));
+  const row = Math.max(0, Math.min(grid.rows - 1, pixel.row + step[1]));
+  setCursor({ x: grid.across.values[column], y: grid.down.values[row] }, false);
+}
+
+// --- keys: each has a control with the same effect; "?" lists them ---
+
+const isSurface = () => view.choice.form === "surface";
+
+/** @type {Record<string, [string, () => void]>} effect of each key, in words and as an action */
+const kKeys = {
+  " ": ["Freeze, and go on live", () => freeze(!view.isFrozen)],
+  ",": ["One picture back", () => goBy(-1)],
+  ".": ["One picture forward", () => goBy(1)],
+  "l": ["Play the last minute, and stop", play],
+  "a": ["Fit the scale once", autoOnce],
+  "d": ["Decibels or linear", () => changeScale((scale, product) => { scale.isDb = !scale.isDb && levelRule(product) !== null; })],
+  "+": ["A larger range of the scale; surface: nearer", () => (isSurface() ? zoomSurface(1 / 1.1) : widenScale(5))],
+  "-": ["A smaller range of the scale; surface: farther", () => (isSurface() ? zoomSurface(1.1) : widenScale(-5))],
+  "m": ["Next value: magnitude, phase, real part, differences", () => actions.chooseNext("mode")],
+  "p": ["Animate the phase, or stop it", () => choose({ mode: "real", animate: !view.choice.animate })],
+  "3": ["Surface or map", () => actions.chooseNext("form")],
+  "h": ["Next hold: none, maximum, mean", () => actions.chooseNext("hold")],
+  "f": ["Next frequency", () => stepAxis("frequency", 1)],
+  "F": ["Previous frequency", () => stepAxis("frequency", -1)],
+  "z": ["Next plane", () => stepAxis("z", 1)],
+  "Z": ["Previous plane", () => stepAxis("z", -1)],
+  "k": ["Keep as reference", keepReference],
+  "b": ["Show the reference, and back", flip],
+  "s": ["Save the picture as PNG, and the seconds before as JSON", saveSnapshot],
+  "r": ["Turn by 90°", rotate],
+};
+/** @type {Record<string, [number, number]>} */
+const kArrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+const help = element("help", HTMLDialogElement);
+onClick("help-button", () => help.showModal());
+fillTable("keys", [
+  ...Object.entries(kKeys).map(([key, [words]]) => [key === " " ? "Space" : /[A-Z]/.test(key) ? `Shift ${key}` : key, words]),
+  ["← ↑ → ↓", "In the picture: move the cursor; surface: turn it"],
+  ["Esc", "End the alignment of a photograph"],
+  ["?", "This list"],
+]);
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.altKey || event.metaKey || help.open) return;
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (target.matches("textarea, select, input:not([type=checkbox]):not([type=range])")) return;
+  if (event.key === "Escape") return endAlignment();
+  const arrow = kArrows[event.key];
+  if (arrow ? target !== box : event.key === " " && target.matches("button, input, summary")) return;  // they handle it themselves
+  const action = arrow ? () => (isSurface() ? turnSurface(0.08 * arrow[0], 0.08 * arrow[1]) : moveCursor(...arrow))
+    : event.key === "?" ? () => help.showModal() : kKeys[event.key]?.[1];
+  if (!action) return;
+  event.preventDefault();
+  action();
+});

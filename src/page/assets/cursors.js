@@ -1,106 +1,56 @@
-// Cursors, their values, and peaks.
+// The panel of cursors, peaks and sources.
 
-import { apply } from "./geometry.js";
-import { element, fillTable } from "./page.js";
-import { edgesOf } from "./picture.js";
-import { showPanels } from "./refresh.js";
-import { referenceOf, shown, sourcesAt } from "./shown.js";
-import { markDirty, stage, view } from "./state.js";
+import { setCursor } from "./actions.js";
+import { sourcesAt } from "./marks.js";
+import { fillTable } from "./page.js";
+import { referenceOf, shown, subscribe, view } from "./store.js";
 import { levelOf, levelRule, number, unitText } from "./units.js";
 import { peaksOf, pixelAt, readingOf } from "./values.js";
 
-/** @param {{x: number, y: number}} place @param {boolean} isSecond */
-export function setCursor(place, isSecond) {
-  const grid = shown()?.picture.grid;
-  const pixel = grid && pixelAt(grid, place.x, place.y);
-  if (!grid || !pixel) return;
-  const at = { x: grid.across.values[pixel.column], y: grid.down.values[pixel.row] };
-  if (isSecond && view.cursors.length > 0) view.cursors[1] = at;
-  else view.cursors[0] = at;
-  markDirty();
-  showPanels();
+/** @typedef {ReturnType<typeof readingOf>} Reading */
+
+/** @param {number} x @param {number} y */
+const placeText = (x, y) => `${number(x, 3)}, ${number(y, 3)}`;
+
+/** @param {string} name @param {string} place @param {Reading} a @param {Reading} b  @returns {string[]} the row of a, less b */
+function differenceRow(name, place, a, b) {
+  const phase = ((a.phase_deg - b.phase_deg + 540) % 360) - 180;
+  return [name, place, (a.level_db - b.level_db).toFixed(1), `× ${number(a.magnitude / b.magnitude, 3)}`, a.isComplex ? `${phase.toFixed(1)}°` : "–"];
 }
 
-/**
- * The step to the next column or row, [columns, rows], that leads most nearly in a direction of the stage, however the field lies there.
- * @param {import("./picture.js").Grid} grid
- * @param {{x: number, y: number}} from
- * @param {number} right
- * @param {number} down
- */
-function stepOnField(grid, from, right, down) {
-  const [left, rightEdge] = edgesOf(grid.across);
-  const [top, bottom] = edgesOf(grid.down);
-  const [x0, y0] = apply(stage.toCanvas, from.x, from.y);
-  const cosine = (/** @type {number[]} */ [columns, rows]) => {
-    const [x, y] = apply(stage.toCanvas, from.x + (columns * (rightEdge - left)) / grid.columns, from.y + (rows * (bottom - top)) / grid.rows);
-    return ((x - x0) * right + (y - y0) * down) / Math.hypot(x - x0, y - y0);
-  };
-  return [[1, 0], [-1, 0], [0, 1], [0, -1]].reduce((best, step) => (cosine(step) > cosine(best) ? step : best));
-}
-
-/** @param {number} right @param {number} down  on the stage */
-export function moveCursor(right, down) {
-  const grid = shown()?.picture.grid;
-  if (!grid) return;
-  const cursor = view.cursors[0] ?? { x: grid.across.values[grid.columns >> 1], y: grid.down.values[grid.rows >> 1] };
-  const pixel = pixelAt(grid, cursor.x, cursor.y);
-  if (!pixel) return;
-  const step = stepOnField(grid, cursor, right, down);
-  const column = Math.max(0, Math.min(grid.columns - 1, pixel.column + step[0]));
-  const row = Math.max(0, Math.min(grid.rows - 1, pixel.row + step[1]));
-  setCursor({ x: grid.across.values[column], y: grid.down.values[row] }, false);
-}
-
-export function showCursors() {
-  const now = shown();
-  const grid = now?.picture.grid;
-  if (!now || !grid) return;
+/** @param {import("./store.js").Shown} now @param {import("./picture.js").Grid} grid */
+function showCursors(now, grid) {
   const { product } = now.picture;
-  const unit = unitText(product.unit);
-  const readings = view.cursors.map((cursor) => {
-    const pixel = pixelAt(grid, cursor.x, cursor.y);
-    return { ...cursor, pixel, reading: pixel ? readingOf(product, now.values, pixel.row * grid.columns + pixel.column) : null };
+  const readings = view.cursors.flatMap(({ x, y }) => {
+    const pixel = pixelAt(grid, x, y);
+    const index = pixel ? pixel.row * grid.columns + pixel.column : -1;
+    return pixel ? [{ x, y, index, ...readingOf(product, now.values, index) }] : [];
   });
-  const place = (/** @type {number} */ x, /** @type {number} */ y) => `${number(x, 3)}, ${number(y, 3)}`;
-  /** @type {string[][]} */
-  const rows = [];
-  readings.forEach(({ x, y, reading }, i) => {
-    if (!reading) return;
-    rows.push([i === 0 ? "A" : "B", place(x, y), Number.isFinite(reading.level_db) ? reading.level_db.toFixed(1) : "–",
-      number(reading.value), reading.isComplex ? `${reading.phase_deg.toFixed(1)}°` : "–"]);
-  });
+  const rows = readings.map((one, i) => ["AB"[i], placeText(one.x, one.y), Number.isFinite(one.level_db) ? one.level_db.toFixed(1) : "–",
+    number(one.value), one.isComplex ? `${one.phase_deg.toFixed(1)}°` : "–"]);
   const [a, b] = readings;
-  if (a?.reading && b?.reading) {
-    const phase = ((b.reading.phase_deg - a.reading.phase_deg + 540) % 360) - 180;
-    rows.push(["B−A", place(b.x - a.x, b.y - a.y),
-      (b.reading.level_db - a.reading.level_db).toFixed(1), `× ${number(b.reading.magnitude / a.reading.magnitude, 3)}`, a.reading.isComplex ? `${phase.toFixed(1)}°` : "–"]);
-  }
+  if (b) rows.push(differenceRow("B−A", placeText(b.x - a.x, b.y - a.y), b, a));
   const reference = referenceOf(now.picture);
-  if (reference && a?.pixel && a.reading) {
-    const kept = readingOf(reference.picture.product, reference.values, a.pixel.row * grid.columns + a.pixel.column);
-    const phase = ((a.reading.phase_deg - kept.phase_deg + 540) % 360) - 180;
-    rows.push(["A−ref.", "", (a.reading.level_db - kept.level_db).toFixed(1), `× ${number(a.reading.magnitude / kept.magnitude, 3)}`, a.reading.isComplex ? `${phase.toFixed(1)}°` : "–"]);
-  }
+  if (reference && a) rows.push(differenceRow("A−ref.", "", a, readingOf(reference.picture.product, reference.values, a.index)));
   const head = `${grid.across.name}, ${grid.down.name}${grid.across.unit === "1" ? "" : ` / ${grid.across.unit}`}`;
   const texts = rows.map((row) => row.map((text) => text.replace(/^-/, "−")));
-  fillTable(element("cursor-table", HTMLTableElement), texts, ["", head, "dB", unit || "value", "phase"]);
+  fillTable("cursor-table", texts, ["", head, "dB", unitText(product.unit) || "value", "phase"]);
 }
 
-export function showPeaks() {
+subscribe(() => {
   const now = shown();
   const grid = now?.picture.grid;
   if (!now || !grid) return;
+  showCursors(now, grid);
   const rule = levelRule(now.picture.product);
-  const peaks = peaksOf(grid, now.values, 6);
-  fillTable(element("peaks", HTMLTableElement), peaks.map((peak) => {
+  fillTable("peaks", peaksOf(grid, now.values, 6).map((peak) => {
     const [x, y] = [grid.across.values[peak.column], grid.down.values[peak.row]];
     return [{ label: `${number(x)}, ${number(y)}`, action: () => setCursor({ x, y }, false) },
       rule ? `${levelOf(rule, peak.magnitude).toFixed(1)} dB` : "–", `${number(peak.magnitude)} ${unitText(now.picture.product.unit)}`];
   }), ["peak at", "level", "value"]);
-  const table = sourcesAt(now.picture)?.table;
-  fillTable(element("sources", HTMLTableElement), (table?.x ?? []).map((x, i) => [
-    `${table?.id?.[i] ?? i + 1}`, `${number(x, 3)}, ${number(table?.y?.[i], 3)}, ${number(table?.z?.[i] ?? NaN, 3)}`,
-    table?.level_db ? `${number(table.level_db[i], 3)} dB` : "–", table?.confidence ? `${Math.round(100 * table.confidence[i])} %` : "–",
+  const { id, x, y, z, level_db, confidence } = sourcesAt(now.picture)?.table ?? {};
+  fillTable("sources", (x ?? []).map((_, i) => [
+    `${id?.[i] ?? i + 1}`, `${placeText(x[i], y?.[i])}, ${number(z?.[i] ?? NaN, 3)}`,
+    level_db ? `${number(level_db[i], 3)} dB` : "–", confidence ? `${Math.round(100 * confidence[i])} %` : "–",
   ]), ["source", "x, y, z", "level", "confidence"]);
-}
+}, "cursor-panel");

@@ -31,44 +31,29 @@ export function apply(m, x, y) {
 }
 
 /**
+ * Maps (1, 0, 0), (0, 1, 0), (0, 0, 1) and (1, 1, 1) to four points; null if three of these are collinear.
+ * @param {[number, number][]} points
+ * @returns {Matrix | null}
+ */
+function frameOf(points) {
+  const area = (/** @type {number[]} */ [i, j, k]) => (points[j][0] - points[i][0]) * (points[k][1] - points[i][1]) -
+    (points[k][0] - points[i][0]) * (points[j][1] - points[i][1]);
+  // The weights of the first three points, whose sum is the fourth one.
+  const weights = [[3, 1, 2], [0, 3, 2], [0, 1, 3]].map(area);
+  const areas = [...weights, area([0, 1, 2])].map(Math.abs);
+  if (!(Math.min(...areas) > 1e-9 * Math.max(...areas))) return null;
+  return [0, 1, 2].flatMap((row) => weights.map((weight, i) => weight * (row === 2 ? 1 : points[i][row])));
+}
+
+/**
  * The projective transform that maps four points to four others; null if three of them are collinear.
  * @param {[number, number][]} from
  * @param {[number, number][]} to
  * @returns {Matrix | null}
  */
 export function projective(from, to) {
-  /** @type {number[][]} eight equations, each with its right side */
-  const rows = [];
-  for (let i = 0; i < 4; ++i) {
-    const [x, y] = from[i];
-    const [u, v] = to[i];
-    rows.push([x, y, 1, 0, 0, 0, -u * x, -u * y, u], [0, 0, 0, x, y, 1, -v * x, -v * y, v]);
-  }
-  const solution = solve(rows);
-  return solution && [...solution, 1];
-}
-
-/**
- * Gaussian elimination with pivots; null if the equations are contradictory or dependent.
- * @param {number[][]} rows
- */
-function solve(rows) {
-  const count = rows.length;
-  const largest = Math.max(...rows.flat().map(Math.abs));
-  for (let k = 0; k < count; ++k) {
-    let pivot = k;
-    for (let row = k + 1; row < count; ++row) {
-      if (Math.abs(rows[row][k]) > Math.abs(rows[pivot][k])) pivot = row;
-    }
-    if (!(Math.abs(rows[pivot][k]) > 1e-12 * largest)) return null;
-    [rows[k], rows[pivot]] = [rows[pivot], rows[k]];
-    for (let row = 0; row < count; ++row) {
-      if (row === k) continue;
-      const factor = rows[row][k] / rows[k][k];
-      for (let column = k; column <= count; ++column) rows[row][column] -= factor * rows[k][column];
-    }
-  }
-  return rows.map((row, k) => row[count] / row[k]);
+  const [a, b] = [frameOf(from), frameOf(to)];
+  return a && b && multiply(b, inverse(a));
 }
 
 /**

@@ -1,9 +1,11 @@
-// The pictures of the last minute, in bounded memory, to freeze and go back.
+// The last minute: its pictures, in bounded memory, to freeze and go back, and the tables of the sources that were found.
 
 /** @typedef {import("./picture.js").Picture} Picture */
 
-export const kSeconds = 60;
+const kSeconds = 60;
 export const kMostBytes = 96 * 1024 * 1024;
+/** Largest distance in time between the windows of a table and of its picture: tables may be rarer than pictures. */
+const kTogether_ms = 100;
 
 export class History {
   /** @param {number} mostBytes */
@@ -63,12 +65,6 @@ export class History {
     return this.pictures[this.first + index];
   }
 
-  clear() {
-    this.pictures = [];
-    this.first = 0;
-    this.bytes = 0;
-  }
-
   /** The seconds between the oldest and the newest picture. */
   get seconds() {
     return this.length < 2 ? 0 : (this.at(this.length - 1).received_ms - this.at(0).received_ms) / 1000;
@@ -87,5 +83,39 @@ export class History {
       result.unshift(this.at(i));
     }
     return result;
+  }
+}
+
+export class Sources {
+  constructor() {
+    /** @type {Picture[]} oldest first */
+    this.tables = [];
+  }
+
+  /** @param {Picture} table */
+  add(table) {
+    this.tables.push(table);
+    const oldest_ms = table.received_ms - 1000 * kSeconds;
+    let old = 0;
+    while (this.tables[old].received_ms < oldest_ms) old += 1;
+    this.tables.splice(0, old);
+  }
+
+  /**
+   * The table of a processor that is nearest in time to a picture; null if none is near.
+   * @param {Picture} picture
+   * @param {string} processor
+   */
+  at(picture, processor) {
+    let best = null;
+    let least_ms = kTogether_ms;
+    for (const table of this.tables) {
+      if (table.layout.processor !== processor || table.head.epoch !== picture.head.epoch) continue;
+      const apart_ms = Math.abs(table.head.capture_mono_ms - picture.head.capture_mono_ms);
+      if (apart_ms > least_ms) continue;
+      least_ms = apart_ms;
+      best = table;
+    }
+    return best;
   }
 }

@@ -15,7 +15,8 @@ import { decode } from "./picture.js";
  * @property {(picture: import("./picture.js").Picture) => void} picture
  * @property {(message: any) => void} state
  * @property {(id: number, message: string) => void} error
- * @property {() => void} changed     the connection was opened or lost
+ * @property {(ahead_ms: number) => void} clock   lead of the server's monotonic clock over the page's
+ * @property {(isOpen: boolean) => void} changed     the connection was opened or lost
  */
 
 const kClockEvery_ms = 2000;
@@ -47,6 +48,9 @@ export class Link {
     /** @type {WebSocket | null} */
     this.socket = null;
     this.retry_ms = kFirstRetry_ms;
+  }
+
+  start() {
     this.connect();
     setInterval(() => this.askClock(), kClockEvery_ms);
   }
@@ -63,7 +67,7 @@ export class Link {
       this.asked.clear();
       this.layouts.clear();
       this.askClock();
-      this.hooks.changed();
+      this.hooks.changed(true);
     };
     socket.onmessage = (event) => this.take(event.data);
     socket.onclose = () => this.lost();
@@ -73,7 +77,7 @@ export class Link {
     this.isOpen = false;
     for (const command of this.waiting.values()) command.reject(new Error("the connection was lost"));
     this.waiting.clear();
-    this.hooks.changed();
+    this.hooks.changed(false);
     setTimeout(() => this.connect(), this.retry_ms);
     this.retry_ms = Math.min(2 * this.retry_ms, kLastRetry_ms);
   }
@@ -162,17 +166,11 @@ export class Link {
     this.trips = this.trips.filter((old) => Math.abs(old.offset_ms - offset_ms) <= (old.trip_ms + trip_ms) / 2 + kClockStep_ms);
     this.trips.push({ trip_ms, offset_ms });
     if (this.trips.length > kClockTrips) this.trips.shift();
-  }
-
-  /** The server's monotonic clock, ms; null before its first answer. */
-  serverNow_ms() {
-    if (this.trips.length === 0) return null;
-    const best = this.trips.reduce((a, b) => (b.trip_ms < a.trip_ms ? b : a));
-    return performance.now() + best.offset_ms;
+    this.hooks.clock(this.trips.reduce((a, b) => (b.trip_ms < a.trip_ms ? b : a)).offset_ms);
   }
 
   /**
-   * Sends a request of docs/use/control.md.
+   * Sends a request of docs/reference/control.md.
    * @param {any} request
    * @returns {Promise<any>}   the result; an error carries the daemon's message
    */

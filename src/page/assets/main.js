@@ -1,28 +1,38 @@
 // The live page of nearfieldd: entry point. docs/use/page.md describes it for its users.
 
-import { kLive_ms } from "./condition.js";
-import { connectControls, connectKeys, showAnimation } from "./controls.js";
-import { beginLines } from "./curves.js";
-import { beginPanels } from "./refresh.js";
-import { draw, marksOf, onFrame, showCondition, shown, turn } from "./shown.js";
-import { drawing, draws, history, known, lines, markDirty, reducedMotion, stage, ui, view } from "./state.js";
-import { link } from "./stream.js";
-import { showTransport } from "./transport.js";
+import { advance } from "./actions.js";
+import "./controls.js";
+import "./cursors.js";
+import { lines } from "./curves.js";
+import { marksOf } from "./marks.js";
+import "./panels.js";
+import "./recordings.js";
+import { draw, drawing, stage } from "./scene.js";
+import "./settings.js";
+import { changed, draws, history, known, markDirty, shown, takeDirty, tell, turn, view } from "./store.js";
+import { askNext, link } from "./stream.js";
 
-ui.animate.checked = !reducedMotion.matches;
+const kPanels_ms = 250;
+let last_ms = performance.now();
 
-connectControls();
-connectKeys();
+/** @param {number} now_ms */
+function onFrame(now_ms) {
+  requestAnimationFrame(onFrame);
+  advance(Math.min(0.1, Math.max(0, now_ms - last_ms) / 1000));
+  last_ms = now_ms;
+  const isNew = known.isUndrawn && !view.isFrozen;
+  if (takeDirty() || isNew) {
+    known.isUndrawn = false;
+    draw(isNew);
+  }
+  askNext();
+}
 
-showAnimation();
-
-showTransport();
-beginPanels();
-beginLines();
-
-setInterval(() => showCondition(false), kLive_ms / 2);
 document.addEventListener("visibilitychange", () => { link.askClock(); markDirty(); });
 matchMedia("(prefers-color-scheme: light)").addEventListener("change", markDirty);
+link.start();
+changed();
+setInterval(tell, kPanels_ms);
 requestAnimationFrame(onFrame);
 
 /** Values for tests, and for scripts in the browser's console: the page itself does not need them. */

@@ -13,28 +13,58 @@ export function element(id, type) {
   return found;
 }
 
+/** @param {string} id */
+export const input = (id) => element(id, HTMLInputElement);
+
+/** @param {string} id @param {() => void} action */
+export const onClick = (id, action) => element(id, HTMLButtonElement).addEventListener("click", action);
+
+/** @param {string} id  of a form @param {() => void} action */
+export const onSubmit = (id, action) => element(id, HTMLFormElement).addEventListener("submit", (event) => {
+  event.preventDefault();
+  action();
+});
+
 /**
  * Sets a text only if it differs, so that a live region is not read aloud again.
- * @param {HTMLElement} target
+ * @param {string | HTMLElement} target   the element or its id
  * @param {string} text
  */
 export function setText(target, text) {
-  if (target.textContent !== text) target.textContent = text;
+  const found = typeof target === "string" ? element(target, HTMLElement) : target;
+  if (found.textContent !== text) found.textContent = text;
+}
+
+/**
+ * Asks, and says the message of the result, or why it was refused. Returns the result; null if it was refused.
+ * @param {(text: string) => void} say
+ * @param {() => Promise<any>} ask   may throw as well
+ * @param {string} [meanwhile]
+ */
+export async function answered(say, ask, meanwhile = "…") {
+  try {
+    const answer = ask();
+    say(meanwhile);
+    const result = await answer;
+    say([result.message ?? "Done", ...(result.warnings ?? []).map((/** @type {string} */ one) => `warning: ${one}`)].join("; "));
+    return result;
+  } catch (error) {
+    say(`Refused: ${/** @type {Error} */ (error).message}`);
+    return null;
+  }
 }
 
 /** @typedef {string | {label: string, action: () => void}} Cell */
 
-/** @type {WeakMap<HTMLButtonElement, () => void>} */
-const actions = new WeakMap();
-
 /**
  * Fills a table; a cell is a text, or a button by its label and action. Cells stay the same elements as long as they are of the same
  * sort, so that a button can be clicked, and keeps the focus, while values change.
- * @param {HTMLTableElement} table
+ * @param {string} id
  * @param {Cell[][]} rows
  * @param {string[]} [head]
  */
-export function fillTable(table, rows, head = []) {
+export function fillTable(id, rows, head = []) {
+  const table = element(id, HTMLTableElement);
   const hasHead = head.length > 0 && rows.length > 0;
   const lines = hasHead ? [head, ...rows] : rows;
   while (table.rows.length > lines.length) table.deleteRow(-1);
@@ -60,20 +90,15 @@ function fillCell(line, index, cell, scope) {
     if (box.firstElementChild) box.replaceChildren();
     return setText(box, cell);
   }
-  let button = box.querySelector("button");
-  if (!button) {
-    const fresh = Object.assign(document.createElement("button"), { type: "button" });
-    fresh.addEventListener("click", () => actions.get(fresh)?.());
-    box.replaceChildren(fresh);
-    button = fresh;
-  }
+  if (!box.firstElementChild) box.replaceChildren(Object.assign(document.createElement("button"), { type: "button" }));
+  const button = /** @type {HTMLButtonElement} */ (box.firstElementChild);
   setText(button, cell.label);
-  actions.set(button, cell.action);
+  button.onclick = cell.action;
   return undefined;
 }
 
 /**
- * Fills a list of choices and keeps the chosen one.
+ * Fills a list of choices, of which one is chosen.
  * @param {HTMLSelectElement} select
  * @param {{value: string, text: string}[]} choices
  * @param {string} chosen
@@ -93,19 +118,9 @@ export function fillSelect(select, choices, chosen) {
  * @param {Blob} blob
  */
 export function save(name, blob) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
+  const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name });
   document.body.append(link);
   link.click();
   link.remove();
   setTimeout(() => URL.revokeObjectURL(link.href), 10e3);
-}
-
-/**
- * A time for the name of a file: 20261123T153000.123Z.
- * @param {Date} time
- */
-export function stamp(time) {
-  return time.toISOString().replace(/[-:]/g, "");
 }

@@ -1,10 +1,11 @@
-// The panels beside the picture: state of the daemon, microphones.
+// The panels of the daemon's state and of its microphones.
 
 import { element, fillTable, setText } from "./page.js";
-import { axisOf } from "./picture.js";
+import { axisOf, figuresOf } from "./picture.js";
+import { known, pictureInView, shown, subscribe, view } from "./store.js";
 import { number } from "./units.js";
 
-/** @param {any} measured  median, p99 ... of docs/use/control.md */
+/** @param {any} measured  median, p99 ... of docs/reference/control.md */
 function timesText(measured) {
   if (!measured || typeof measured !== "object") return "";
   return [["median", "median"], ["p99", "p99"], ["max", "most"]]
@@ -34,9 +35,10 @@ function anyText(value) {
   return String(value);
 }
 
-/** @param {any} status @param {{pictures_hz: number, bytes_s: number}} received @param {any} ring */
-export function showHealth(status, received, ring) {
-  const rows = [["pictures here", `${number(received.pictures_hz, 3)} a second, ${number(received.bytes_s / 1024, 3)} KiB/s`]];
+subscribe(() => {
+  const { status } = known;
+  const ring = known.rings[view.processor];
+  const rows = [["pictures here", `${number(known.pictures_hz, 3)} a second, ${number(known.bytes_s / 1024, 3)} KiB/s`]];
   if (ring?.rate_hz !== undefined) rows.push(["frames of the processor", `${number(ring.rate_hz)} a second`]);
   if (status) {
     rows.push(["daemon", `${status.version ?? ""} ${status.state ?? ""}, up ${Math.round(status.uptime_s ?? NaN)} s, epoch ${anyText(status.epoch)}`]);
@@ -46,85 +48,32 @@ export function showHealth(status, received, ring) {
     for (const [stage, times] of Object.entries(status.stages_ms ?? {})) rows.push([`${stage}, ms`, timesText(times)]);
     const bits = status.bit_times ?? {};
     rows.push([String(status.counted_in ?? "bit-times"), `${anyText(bits.received)} received + ${anyText(bits.missing)} missing = ${anyText(bits.expected)} expected`]);
-    rows.push(["lost", countsText({ "shed hops": status.shed_hops, ...status.losses }) || "nothing"]);
-    const waiting = countsText(status.queues);
-    if (waiting) rows.push(["waiting", waiting]);
+    rows.push(["lost", countsText({ "shed hops": status.shed_hops, ...status.losses }) || "nothing"], ["waiting", countsText(status.queues)]);
     if (status.senders?.present) rows.push(["sender", anyText(status.senders.present)]);
     if (status.senders?.other) rows.push(["a second sender", anyText(status.senders.other)]);
   }
-  fillTable(element("health", HTMLTableElement), rows.filter(([, text]) => text !== ""));
-  showLimits(status?.limits);
-}
-
-/**
- * The limits' states and events, whatever they hold.
- * @param {any} limits
- */
-function showLimits(limits) {
-  /** @type {[string, any][]} */
-  const entries = Array.isArray(limits) ? limits.map((limit, i) => [String(limit?.name ?? i + 1), limit]) : Object.entries(limits ?? {});
-  const rows = [];
-  for (const [name, limit] of entries) {
-    if (Array.isArray(limit)) {
-      for (const one of limit) rows.push([String(one?.name ?? name), restText(one)]);
-    } else {
-      rows.push([name, limit && typeof limit === "object" ? restText(limit) : anyText(limit)]);
-    }
-  }
-  element("limits-title", HTMLElement).hidden = rows.length === 0;
-  fillTable(element("limits", HTMLTableElement), rows);
-}
-
-/** @param {any} limit  everything but its name */
-function restText(limit) {
-  if (!limit || typeof limit !== "object") return anyText(limit);
-  const { name: _, ...rest } = limit;
-  return anyText(rest);
-}
-
-/**
- * Rows and columns of the array, from the configuration's YAML.
- * @param {string} yaml
- * @returns {{rows: number, columns: number} | null}
- */
-export function gridOfConfig(yaml) {
-  const section = /^array:(.*(?:\n(?:[ \t].*|\s*$))*)/m.exec(yaml)?.[1] ?? "";
-  const rows = /\brows:\s*(\d+)/.exec(section);
-  const columns = /\bcolumns:\s*(\d+)/.exec(section);
-  return rows && columns ? { rows: Number(rows[1]), columns: Number(columns[1]) } : null;
-}
-
-/**
- * The array's distance from the plane z = 0, m, from the configuration's YAML; NaN if absent.
- * @param {string} yaml
- */
-export function standoffOfConfig(yaml) {
-  const section = /^holography:(.*(?:\n(?:[ \t].*|\s*$))*)/m.exec(yaml)?.[1] ?? "";
-  return Number(/\bstandoff_m:\s*([-+.\deE]+)/.exec(section)?.[1] ?? NaN);
-}
+  fillTable("health", rows.filter(([, text]) => text !== ""));
+  const limits = (status?.limits ?? []).map((/** @type {any} */ { name, ...rest }) => [String(name), anyText(rest)]);
+  element("limits-title", HTMLElement).hidden = limits.length === 0;
+  fillTable("limits", limits);
+  const picture = shown()?.picture;
+  fillTable("figures", picture ? figuresOf(picture) : []);
+}, "health-panel");
 
 /**
  * The places of the microphones, 0 .. 1: from their axis, otherwise from rows and columns.
- * @param {import("./picture.js").Layout[]} layouts
- * @param {{rows: number, columns: number} | null} grid
  * @returns {{x: number, y: number}[]}
  */
-function placesOf(layouts, grid) {
-  for (const layout of layouts) {
+function placesOfMicrophones() {
+  for (const layout of known.layouts.values()) {
     const axis = axisOf(layout, "microphone");
     if (!axis || axis.components < 2) continue;
-    /** @type {{x: number, y: number}[]} */
-    const places = [];
-    for (let i = 0; i < axis.values.length; i += axis.components) places.push({ x: axis.values[i], y: axis.values[i + 1] });
-    const range = (/** @type {"x" | "y"} */ key) => {
-      const values = places.map((place) => place[key]);
-      return [Math.min(...values), Math.max(...values)];
-    };
-    const [x0, x1] = range("x");
-    const [y0, y1] = range("y");
+    const [xs, ys] = [0, 1].map((component) => axis.values.filter((_, i) => i % axis.components === component));
+    const [x0, x1, y0, y1] = [xs, ys].flatMap((values) => [Math.min(...values), Math.max(...values)]);
     const size = Math.max(x1 - x0, y1 - y0) || 1;
-    return places.map(({ x, y }) => ({ x: 0.5 + (x - (x0 + x1) / 2) / size, y: 0.5 + (y - (y0 + y1) / 2) / size }));
+    return xs.map((x, i) => ({ x: 0.5 + (x - (x0 + x1) / 2) / size, y: 0.5 + (ys[i] - (y0 + y1) / 2) / size }));
   }
+  const grid = known.arrayGrid;
   if (!grid) return [];
   const longer = Math.max(grid.rows, grid.columns);
   return Array.from({ length: grid.rows * grid.columns }, (_, i) => ({
@@ -143,6 +92,7 @@ function placesOf(layouts, grid) {
 const kSorts = {
   healthy: "in use", configured: "masked by the configuration", masked: "masked by the monitor", bad: "found bad, but in use",
 };
+const kSortNames = /** @type {Sort[]} */ (Object.keys(kSorts));
 
 /**
  * The microphones that are not simply in use: masked ones, and those that the monitor has found and does not mask.
@@ -211,7 +161,7 @@ function contextOf(canvas, width, height) {
 function showLegend(counts) {
   const kSide = 16;
   const list = element("microphones-legend", HTMLElement);
-  list.replaceChildren(.../** @type {Sort[]} */ (Object.keys(kSorts)).filter((sort) => counts[sort] > 0).map((sort) => {
+  list.replaceChildren(...kSortNames.filter((sort) => counts[sort] > 0).map((sort) => {
     const entry = document.createElement("li");
     const mark = document.createElement("canvas");
     entry.append(mark, `${kSorts[sort]}: ${counts[sort]}`);
@@ -224,20 +174,19 @@ function showLegend(counts) {
 /** @param {number} share */
 const shareText = (share) => `${share < 0.0995 ? Number((100 * share).toPrecision(2)) : Math.round(100 * share)} %`;
 
-/** @param {any} status @param {import("./picture.js").Layout[]} layouts @param {{rows: number, columns: number} | null} grid @param {number | null} valid */
-export function showMicrophones(status, layouts, grid, valid) {
-  const microphones = status?.microphones;
+subscribe(() => {
+  const microphones = known.status?.microphones;
+  const valid = pictureInView()?.head.valid_microphones ?? null;
   const marks = marksOfMicrophones(microphones);
   const watched = microphones ? (microphones.watched ? "watched" : "not watched") : "their state is not known";
   const used = valid === null ? "" : microphones?.microphones ? `${valid} of ${microphones.microphones} used; ` : `${valid} used; `;
   const missing = microphones?.missing_information > 0 ? `, ${shareText(microphones.missing_information)} of the information missing` : "";
-  setText(element("microphones-text", HTMLElement),
-    `${used}${watched}; ${microphones?.masked ?? 0} masked${missing}, ${microphones?.bad?.length ?? 0} found bad.`);
-  fillTable(element("bad", HTMLTableElement), [...marks.values()].map(({ sort, entry }) =>
+  setText("microphones-text", `${used}${watched}; ${microphones?.masked ?? 0} masked${missing}, ${microphones?.bad?.length ?? 0} found bad.`);
+  fillTable("bad", [...marks.values()].map(({ sort, entry }) =>
     [String(entry.channel), `${entry.row}, ${entry.column}`, kSorts[sort], sort === "configured" ? "array.dead_channels" : entry.cause]),
   ["channel", "row, column", "what", "why"]);
   const canvas = element("microphones", HTMLCanvasElement);
-  const places = placesOf(layouts, grid);
+  const places = placesOfMicrophones();
   canvas.hidden = element("microphones-legend", HTMLElement).hidden = places.length === 0;
   if (places.length === 0) return;
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
@@ -255,6 +204,6 @@ export function showMicrophones(status, layouts, grid, valid) {
     drawMicrophone(context, sort, width / 2 + (x - 0.5) * room, height / 2 + (y - 0.5) * room, radius);
   });
   showLegend(counts);
-  const words = /** @type {Sort[]} */ (Object.keys(kSorts)).map((sort) => `${counts[sort]} ${kSorts[sort]}`);
+  const words = kSortNames.map((sort) => `${counts[sort]} ${kSorts[sort]}`);
   canvas.setAttribute("aria-label", `Map of ${places.length} microphones: ${words.join(", ")}`);
-}
+}, "microphones-panel");

@@ -1,5 +1,7 @@
 // One picture of the stream: the binary message of the server, decoded, with its layout.
 
+import { number, unitText } from "./units.js";
+
 /**
  * @typedef {object} Axis
  * @property {string} name
@@ -278,4 +280,45 @@ export function entryText(axis, index) {
   const numbers = axis.values.slice(index * axis.components, (index + 1) * axis.components);
   const text = numbers.map((value) => (value === null ? "∞" : String(Number(value.toPrecision(6))))).join(" to ");
   return axis.unit === "1" ? text : `${text} ${axis.unit}`;
+}
+
+/**
+ * The fixed axes of a picture: "frequency 1007.08 Hz, z 0 m".
+ * @param {Picture} picture
+ */
+export function selectionText(picture) {
+  return Object.entries(picture.layout.select)
+    .map(([name, index]) => {
+      const axis = axisOf(picture.layout, name);
+      return axis ? `${name} ${entryText(axis, index)}` : "";
+    })
+    .filter((text) => text !== "")
+    .join(", ");
+}
+
+/**
+ * Figures of a picture at its selection, in words: [name, value with unit].
+ * @param {Picture} picture
+ * @returns {string[][]}
+ */
+export function figuresOf(picture) {
+  const kMost = 4;
+  const rows = [];
+  for (const [name, values] of picture.figures) {
+    const product = picture.layout.products.find((candidate) => candidate.name === name);
+    if (!product) continue;
+    let first = 0;
+    let count = 1;
+    for (const axisName of product.axes) {
+      const axis = axisOf(picture.layout, axisName);
+      const size = axis ? axis.values.length / axis.components : 1;
+      const chosen = picture.layout.select[axisName];
+      first = first * size + (chosen ?? 0);
+      count *= chosen === undefined ? size : 1;
+    }
+    const shown = Array.from({ length: Math.min(count, kMost) }, (_, i) => number(Number(values[first + i])));
+    const unit = unitText(product.unit);
+    rows.push([name.replaceAll("_", " "), `${shown.join(", ")}${count > kMost ? " …" : ""}${unit ? ` ${unit}` : ""}`]);
+  }
+  return rows;
 }

@@ -1,29 +1,33 @@
-// The scale of the view.
+// The scale of the view, and what follows from it.
 
-import { productInView } from "./choice.js";
 import { kModes } from "./drawing.js";
-import { element, setText } from "./page.js";
-import { isPhotoShown, shown } from "./shown.js";
-import { markDirty, ui, view } from "./state.js";
-import { isSigned, levelOf, levelRule, niceStep, unitText, valueOf } from "./units.js";
-import { largest, smallest } from "./values.js";
+import { changed, isPhotoShown, productInView, shown, view } from "./store.js";
+import { isSigned, levelOf, levelRule, niceStep, valueOf } from "./units.js";
+import { rangeOf } from "./values.js";
 
 /**
  * @typedef {import("./picture.js").Picture} Picture
  * @typedef {import("./picture.js").Product} Product
- * @typedef {import("./state.js").Scale} Scale
+ * @typedef {import("./store.js").Scale} Scale
  */
 
 /** @param {Product} product @returns {Scale} */
-export function scaleOf(product) {
+function scaleOf(product) {
   const key = `${view.processor}/${product.name}`;
-  let scale = view.scales.get(key);
-  if (!scale) {
-    scale = { top: NaN, range_db: 30, isDb: levelRule(product) !== null && product.unit !== "1" };
-    view.scales.set(key, scale);
-    if (isSigned(product)) ui.mode.value = "real";
-  }
+  const scale = view.scales.get(key) ?? { top: NaN, range_db: 30, isDb: levelRule(product) !== null && product.unit !== "1" };
+  view.scales.set(key, scale);
   return scale;
+}
+
+/**
+ * The scale of a product as it applies; its top is in dB if it is of levels.
+ * @param {Product} product
+ */
+export function scaleInUse(product) {
+  const { top, range_db, isDb: wantsDb } = scaleOf(product);
+  const rule = levelRule(product);
+  const isDb = wantsDb && rule !== null;
+  return { isDb, rule, range_db, top: isDb ? levelOf(rule, top) : top, linearTop: top };
 }
 
 /**
@@ -38,7 +42,7 @@ const fieldOf = ({ layout, product }) => JSON.stringify([layout.processor, produ
  * @param {Picture} picture
  */
 export function isToFit(picture) {
-  return !ui.scaleHold.checked || !Number.isFinite(scaleOf(picture.product).top) || (!view.isFlipped && view.fitted !== fieldOf(picture));
+  return !view.choice.scaleHold || !Number.isFinite(scaleOf(picture.product).top) || (!view.isFlipped && view.fitted !== fieldOf(picture));
 }
 
 /**
@@ -47,37 +51,14 @@ export function isToFit(picture) {
  * @param {Float32Array} values
  */
 export function fitScale(picture, values) {
-  const { product } = picture;
-  const most = largest(values);
+  const { most } = rangeOf(values);
   if (!(most > 0)) return;
   view.fitted = fieldOf(picture);
-  const scale = scaleOf(product);
-  const rule = levelRule(product);
-  if (scale.isDb && rule) {
-    scale.top = valueOf(rule, Math.ceil(levelOf(rule, most) - 1e-6));
-  } else {
-    const step = niceStep(most / 20);
-    scale.top = step * Math.ceil(most / step - 1e-6);
-  }
-  showScale();
-}
-
-export function showScale() {
-  const product = productInView();
-  if (!product) return;
-  const scale = scaleOf(product);
-  const rule = levelRule(product);
-  const isDb = scale.isDb && rule !== null;
-  ui.decibels.checked = isDb;
-  ui.decibels.disabled = rule === null;
-  setText(element("top-name", HTMLElement), `Top, ${isDb ? "dB" : unitText(product.unit) || "1"}`);
-  if (document.activeElement !== ui.top) {
-    const top = isDb && rule ? levelOf(rule, scale.top) : scale.top;
-    ui.top.value = Number.isFinite(top) ? String(Number(top.toPrecision(6))) : "";
-  }
-  ui.range.value = String(scale.range_db);
-  if (document.activeElement !== ui.rangeNumber) ui.rangeNumber.value = String(scale.range_db);
-  markDirty();
+  const scale = scaleOf(picture.product);
+  const { isDb, rule, linearTop } = scaleInUse(picture.product);
+  const step = niceStep(most / 20);
+  scale.top = isDb && rule ? valueOf(rule, Math.ceil(levelOf(rule, most) - 1e-6)) : step * Math.ceil(most / step - 1e-6);
+  if (scale.top !== linearTop) changed();
 }
 
 /**
@@ -86,23 +67,19 @@ export function showScale() {
  * @returns {import("./drawing.js").Look}
  */
 export function lookOf(product) {
-  const scale = scaleOf(product);
-  const rule = levelRule(product);
-  const mode = kModes[/** @type {keyof typeof kModes} */ (ui.mode.value)];
-  const isDb = scale.isDb && rule !== null;
-  const top = isDb && rule ? levelOf(rule, scale.top) : scale.top;
+  const { choice } = view;
+  const { isDb, rule, range_db, top, linearTop } = scaleInUse(product);
+  const mode = kModes[/** @type {keyof typeof kModes} */ (choice.mode)];
   const isReal = mode === kModes.real;
   const isDifference = mode === kModes.levelDifference;
-  const half_db = scale.range_db / 2;
-  const hasPhoto = isPhotoShown();
   return {
     mode, isDb, perDecade: rule?.perDecade ?? 20, reference: rule?.reference ?? 1,
-    low: isDifference ? -half_db : isDb ? top - scale.range_db : 0,
-    high: isDifference ? half_db : isReal ? scale.top : top,
+    low: isDifference ? -range_db / 2 : isDb ? top - range_db : 0,
+    high: isDifference ? range_db / 2 : isReal ? linearTop : top,
     phase: isReal && !isSigned(product) ? view.phase : 0,
-    smooth: ui.smooth.checked,
-    opacity: hasPhoto ? ui.photoOpacity.valueAsNumber : 1,
-    fades: hasPhoto && mode === kModes.magnitude,
+    smooth: choice.smooth,
+    opacity: isPhotoShown() ? choice.photoOpacity : 1,
+    fades: isPhotoShown() && mode === kModes.magnitude,
   };
 }
 
@@ -116,17 +93,25 @@ export function outsideText(picture, values) {
   if (look.mode !== kModes.magnitude) return "";
   const rule = levelRule(picture.product);
   const at = (/** @type {number} */ value) => (look.isDb && rule ? levelOf(rule, value) : value);
-  if (at(smallest(values)) > look.high) return "all values are above the scale";
-  return look.isDb && at(largest(values)) < look.low ? "all values are below the scale" : "";
+  const { least, most } = rangeOf(values);
+  if (at(least) > look.high) return "all values are above the scale";
+  return look.isDb && at(most) < look.low ? "all values are below the scale" : "";
 }
 
 /** @param {(scale: Scale, product: Product) => void} change */
 export function changeScale(change) {
   const product = productInView();
-  if (!product) return;
-  change(scaleOf(product), product);
-  showScale();
+  if (product) change(scaleOf(product), product);
+  changed();
 }
+
+/** @param {number} range_db */
+export const setRange = (range_db) => changeScale((scale) => {
+  if (range_db >= 1 && range_db <= 120) scale.range_db = range_db;
+});
+
+/** @param {number} more_db */
+export const widenScale = (more_db) => changeScale((scale) => { scale.range_db = Math.max(5, Math.min(120, scale.range_db + more_db)); });
 
 /**
  * Sets the top that a user typed. It applies to the field in view from now on, even if that was not drawn yet.
@@ -135,7 +120,7 @@ export function changeScale(change) {
 export function setTop(typed) {
   const now = shown();
   if (now) view.fitted = fieldOf(now.picture);
-  ui.scaleHold.checked = true;
+  view.choice.scaleHold = true;
   changeScale((scale, product) => {
     const rule = levelRule(product);
     const value = scale.isDb && rule ? valueOf(rule, typed) : typed;

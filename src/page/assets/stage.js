@@ -27,7 +27,7 @@ import { niceStep, number, unitText } from "./units.js";
  * @property {Bar} bar
  * @property {Mark[]} marks
  * @property {import("./geometry.js").Turn} turn
- * @property {boolean} isSurface
+ * @property {{turn_rad: number, tilt_rad: number, distance: number} | null} surface   where it is seen from; null: the field is a map
  * @property {{image: ImageBitmap, matrix: Matrix | null} | null} photo   matrix: from the field to 0 .. 1 over the photograph
  */
 
@@ -91,9 +91,10 @@ export class Stage {
     /** Key of the overlay drawn last, to draw it only when something changed. */
     this.overlayKey = "";
     this.photoKey = "";
+    /** @type {ImageBitmap | null} */
+    this.photoImage = null;
     /** @type {Matrix} */
     this.toCanvas = [1, 0, 0, 0, 1, 0, 0, 0, 1];
-    this.view = { turn_rad: 0.5, tilt_rad: 0.7, distance: 2.7 };
     this.changed = () => {};
     new ResizeObserver(() => this.resize()).observe(element);
     this.resize();
@@ -156,7 +157,7 @@ export class Stage {
    */
   boxOf(scene) {
     const whole = { x: 0, y: 0, width: this.width - 92, height: this.height };
-    if (scene.isSurface || scene.photo?.matrix) return whole;
+    if (scene.surface || scene.photo?.matrix) return whole;
     const across = edgesOf(scene.grid.across);
     const down = edgesOf(scene.grid.down);
     const corners = [apply(this.toCanvas, across[0], down[0]), apply(this.toCanvas, across[1], down[1])];
@@ -193,8 +194,9 @@ export class Stage {
     this.placeField(this.boxOf(scene));
     const across = edgesOf(scene.grid.across);
     const down = edgesOf(scene.grid.down);
-    if (scene.isSurface) {
-      const camera = orbit(this.view.turn_rad, this.view.tilt_rad, this.view.distance, this.box.width / this.box.height);
+    if (scene.surface) {
+      const { turn_rad, tilt_rad, distance } = scene.surface;
+      const camera = orbit(turn_rad, tilt_rad, distance, this.box.width / this.box.height);
       this.drawing.drawSurface(scene.look, camera, Math.abs(across[1] - across[0]), Math.abs(down[1] - down[0]), scene.turn.mirror);
     } else {
       const toPixels = multiply(this.toPixels(), this.toCanvas);
@@ -210,9 +212,10 @@ export class Stage {
 
   /** @param {Scene} scene */
   drawPhoto(scene) {
-    const key = scene.photo && !scene.isSurface ? JSON.stringify([this.width, this.height, scene.turn]) : "";
-    if (key === this.photoKey) return;
+    const key = scene.photo && !scene.surface ? JSON.stringify([this.width, this.height, scene.turn]) : "";
+    if (key === this.photoKey && scene.photo?.image === this.photoImage) return;
     this.photoKey = key;
+    this.photoImage = scene.photo?.image ?? null;
     this.photoCanvas.hidden = key === "";
     const context = /** @type {CanvasRenderingContext2D} */ (this.photoCanvas.getContext("2d"));
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
@@ -227,7 +230,7 @@ export class Stage {
   drawOverlay(scene) {
     const style = getComputedStyle(this.element);
     const text = style.getPropertyValue("--text");
-    const key = JSON.stringify([scene.grid, scene.bar, scene.marks, this.toCanvas, scene.isSurface, this.width, this.height, text,
+    const key = JSON.stringify([scene.grid, scene.bar, scene.marks, this.toCanvas, scene.surface !== null, this.width, this.height, text,
       scene.photo !== null]);
     if (key === this.overlayKey) return;
     this.overlayKey = key;
@@ -239,7 +242,7 @@ export class Stage {
     context.strokeStyle = text;
     context.lineWidth = 1;
     this.drawBar(context, scene.bar);
-    if (scene.isSurface) return;
+    if (scene.surface) return;
     if (!scene.photo?.matrix) this.drawAxes(context, scene);
     for (const mark of scene.marks) this.drawMark(context, mark);
   }

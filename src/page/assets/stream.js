@@ -1,114 +1,116 @@
-// The known state of the stream: processors, layouts, pictures and the state of the daemon.
+// What the server says, as the known state; and what is asked of it, as the state needs it.
 
-import { choose, look, picturesOf, showChoices, takeLayout } from "./choice.js";
+import { fitMode, look, lookAtFirst, picturesOf } from "./actions.js";
 import { Link } from "./link.js";
-import { element, setText } from "./page.js";
-import { gridOfConfig, standoffOfConfig } from "./panels.js";
-import { history, hold, known, kPictures, kSources, kSpectrum, kSurvey, lines, markDirty, paint, ui, view } from "./state.js";
+import { axisOf, planeOf, sizeOf } from "./picture.js";
+import { changed, finderFor, history, hold, known, markDirty, sourcesOf, subscribe, tell, view } from "./store.js";
 
 /** @typedef {import("./picture.js").Layout} Layout */
 
+const kPictures = 1;   // ids of subscriptions
+const kSpectrum = 2;
+const kSources = 3;
+const kSurvey = 100;   // and above: one for each processor, to learn its products
+
+/** @type {Link} */
 export const link = new Link({
-  changed() {
-    if (!link.isOpen) known.status = null;
-    markDirty();
+  changed(isOpen) {
+    known.isOpen = isOpen;
+    if (isOpen) known.ahead_ms = null;
+    else known.status = null;
+    changed();
   },
   hello(message) {
     known.isWritable = message.writable === true;
     known.version = message.version ?? "";
     known.mostPlayers = message.most_players ?? 0;
-    showPlayer(message.player ?? null);
-    view.processors = message.processors ?? [];
+    known.player = message.player ?? null;
+    known.processors = message.processors ?? [];
     // The daemon may have been replaced. Known layouts remain until the new ones arrive, so that no control loses its choice.
-    for (const name of known.layouts.keys()) if (!view.processors.includes(name)) known.layouts.delete(name);
-    if (view.processor && view.processors.length > 0 && !view.processors.includes(view.processor)) {
+    for (const name of known.layouts.keys()) if (!known.processors.includes(name)) known.layouts.delete(name);
+    if (view.processor && known.processors.length > 0 && !known.processors.includes(view.processor)) {
       known.subscribeError = `The daemon has no processor ${view.processor} now`;
     }
     surveyAgain();
-    showChoices();
+    fitMode();
+    changed();
   },
   layout(layout) {
-    known.subscribeError = layout.id === kPictures ? "" : known.subscribeError;
+    if (layout.id === kPictures) known.subscribeError = "";
     const before = known.layouts.get(layout.processor);
     known.layouts.set(layout.processor, layout);
     known.surveyed.add(layout.processor);
-    if (layout.id >= kSurvey) link.unsubscribe(layout.id);
     if (layout.id === kPictures) takeLayout(layout);
     else if (known.subscribeError && layout.processor === view.processor && before && !isAlike(before, layout)) lookAgain(layout);
-    if (!view.product) choose();
-    showChoices();
+    if (!view.product) lookAtFirst();
+    fitMode();
+    changed();
   },
   picture(picture) {
-    if (picture.id === kPictures) {
-      if (!picture.grid || view.isFrozen) return;  // one may have had its credit; the frozen history is not changed
-      known.newest = known.pending = picture;
-      history.add(picture);
-      if (ui.hold.value !== "none") hold.add(picture);
-      if (picture.head.flags !== 0) {
-        known.notes.push({ at: performance.now(), flags: picture.head.flags, missing: picture.head.missing_bit_times, shed: picture.head.shed_hops });
-      }
-    } else if (picture.id === kSpectrum) {
-      lines.showSpectrum(picture);
-      paint.spectrumIsNew = true;
-    } else if (picture.id === kSources) {
-      if (view.isFrozen) return;
-      known.sources.add(picture);
-      markDirty();
+    if (picture.id === kSpectrum) {
+      known.spectrum = picture;
+      return tell();
     }
+    if (view.isFrozen) return undefined;  // one may have had its credit; the frozen history is not changed
+    if (picture.id === kSources) {
+      known.sources.add(picture);
+    } else if (picture.id === kPictures && picture.grid) {
+      known.newest = picture;
+      known.isUndrawn = true;
+      history.add(picture);
+      if (view.choice.hold !== "none") hold.add(picture);
+      const { flags, missing_bit_times: missing, shed_hops: shed } = picture.head;
+      if (flags !== 0) known.notes.push({ at: performance.now(), flags, missing, shed });
+    }
+    return markDirty();
   },
-  state(message) {
-    takeState(message);
+  state: takeState,
+  clock(ahead_ms) {
+    known.ahead_ms = ahead_ms;
   },
   error(id, message) {
+    if (id >= kSurvey) return link.unsubscribe(id);  // it is asked again with the next look at the state
+    if (id === kSpectrum) known.spectrumText = message;
     if (id === kPictures) {
       known.subscribeError = message;
       known.surveyed.delete(view.processor);  // the request may have been for an earlier configuration
-      survey();
     }
-    if (id === kSpectrum) setText(element("spectrum-text", HTMLElement), message);
-    if (id >= kSurvey) link.unsubscribe(id);
-    markDirty();
+    return changed();
   },
 });
-
-/** Requests the layouts of processors that are not known yet. */
-function survey() {
-  view.processors.forEach((processor, i) => {
-    const isAsked = link.requests.get(kSurvey + i)?.processor === processor;
-    if (!known.surveyed.has(processor) && !isAsked) link.subscribe(kSurvey + i, { processor, most_hz: 1 });
-  });
-}
 
 /** Requests all layouts again after a possible change of the configuration. */
 function surveyAgain() {
   known.surveyed.clear();
   known.arrayGrid = null;
   hasAskedConfig = false;
-  survey();
 }
 
 /** @param {Layout} a @param {Layout} b  true if both offer the same choices */
 const isAlike = (a, b) => JSON.stringify([a.axes, a.products]) === JSON.stringify([b.axes, b.products]);
 
-/** @param {Layout} layout  of the processor in view, which has changed */
+/** @param {Layout} layout  of the processor in view, which has changed and whose pictures were refused before */
 function lookAgain(layout) {
   const pictures = picturesOf(layout);
-  const product = pictures.find(({ name }) => name === view.product) ?? pictures[0];
-  if (product) look(layout.processor, product.name);
+  link.unsubscribe(kPictures);
+  look(layout.processor, (pictures.find(({ name }) => name === view.product) ?? pictures[0])?.name);
 }
 
 /**
- * Shows the stream's origin in title and heading; a recording cannot be recorded.
- * @param {{number: number, recording: string} | null} player
+ * Handles the layout of a replaced ring, whose axes may differ.
+ * @param {Layout} layout
  */
-function showPlayer(player) {
-  known.player = player;
-  document.title = player ? `${player.recording} – Nearfield` : "Nearfield";
-  setText(element("title", HTMLElement), player?.recording ?? "Nearfield");
-  element("record-panel", HTMLElement).hidden = player !== null;
+function takeLayout(layout) {
+  if (!layout.products.some(({ name }) => name === view.product)) return;
+  hold.reset();
+  const isBeyond = Object.entries(view.select).some(([name, index]) => {
+    const axis = axisOf(layout, name);
+    return !axis || index >= sizeOf(axis);
+  });
+  if (isBeyond) look(layout.processor, view.product);
 }
 
-/** @param {import("./recordings.js").Player | undefined} player  from the message `state` */
+/** @param {any} player  from the message `state` */
 function playerText(player) {
   if (player?.state === "preparing") return `The recording is being prepared${player.text ? `: ${player.text}` : ""}`;
   if (player?.state === "ended") return `The recording is no longer played: ${player.text}`;
@@ -131,22 +133,92 @@ function takeState(message) {
     if (missing > 0 || shed > 0) known.notes.push({ at: performance.now(), flags: 0, missing, shed });
   }
   if (before && now && before.epoch !== now.epoch) surveyAgain();
-  else survey();
   if (now && !known.arrayGrid) readConfig();
-  markDirty();
+  changed();
 }
 
 let hasAskedConfig = false;
+
+/** @param {string} yaml @param {string} section @param {string} key @returns {number} NaN if absent */
+function numberIn(yaml, section, key) {
+  const text = new RegExp(`^${section}:(.*(?:\\n(?:[ \\t].*|\\s*$))*)`, "m").exec(yaml)?.[1] ?? "";
+  return Number(new RegExp(`\\b${key}:\\s*([-+.\\deE]+)`).exec(text)?.[1] ?? NaN);
+}
 
 async function readConfig() {
   if (hasAskedConfig) return;
   hasAskedConfig = true;
   try {
     const yaml = (await link.control({ command: "config" })).yaml ?? "";
-    known.arrayGrid = gridOfConfig(yaml);
-    known.standoff_m = standoffOfConfig(yaml);
-    markDirty();
+    const [rows, columns] = ["rows", "columns"].map((key) => numberIn(yaml, "array", key));
+    known.arrayGrid = rows > 0 && columns > 0 ? { rows, columns } : null;
+    known.standoff_m = numberIn(yaml, "holography", "standoff_m");
+    changed();
   } catch {
     setTimeout(() => { hasAskedConfig = false; }, 5000);
   }
 }
+
+/**
+ * Arrays that are curves, as "processor/product": with a last axis of eight entries or more, and no plane.
+ * @returns {string[]}
+ */
+export const curves = () => known.processors.flatMap((processor) => {
+  const layout = known.layouts.get(processor);
+  return (layout?.products ?? []).filter((product) => {
+    const axis = layout && axisOf(layout, product.axes[product.axes.length - 1] ?? "");
+    return product.form === "array" && !planeOf(product) && axis && sizeOf(axis) >= 8;
+  }).map((product) => `${processor}/${product.name}`);
+});
+
+/** The curves that are chosen, of those that there are: the first ones initially; empty for none. */
+export function chosenCurves() {
+  const offered = curves();
+  const chosen = view.choice.spectrumOf;
+  return chosen === "" || offered.includes(chosen) ? chosen : offered[0] ?? "";
+}
+
+/** The subscriptions that the state needs, by their ids. */
+function wanted() {
+  /** @type {Map<number, import("./link.js").Request>} */
+  const requests = new Map();
+  const { processor, product, select } = view;
+  if (product) requests.set(kPictures, (view.isFrozen && link.requests.get(kPictures)) || { processor, product, select, most_hz: view.choice.mostHz });
+  const [curvesOf, curve] = chosenCurves().split("/");
+  if (curve && view.open.has("lines-panel")) requests.set(kSpectrum, { processor: curvesOf, product: curve, most_hz: 5 });
+  const finder = finderFor(processor);
+  const table = sourcesOf(finder);
+  if (table) requests.set(kSources, { processor: finder, product: table.name, most_hz: 20 });
+  known.processors.forEach((name, i) => {
+    if (!known.surveyed.has(name)) requests.set(kSurvey + i, { processor: name, most_hz: 1 });
+  });
+  return requests;
+}
+
+/** Begins and ends subscriptions. */
+subscribe(() => {
+  const requests = wanted();
+  if (!chosenCurves()) known.spectrum = null;
+  for (const id of link.requests.keys()) if (!requests.has(id)) link.unsubscribe(id);
+  for (const [id, request] of requests) {
+    if (JSON.stringify(link.requests.get(id)) === JSON.stringify(request)) continue;
+    if (id === kSpectrum) known.spectrumText = "";
+    link.subscribe(id, request);
+  }
+});
+
+/** Asks for the next pictures; called when the last ones were drawn, so that a hidden page asks for nothing. */
+export function askNext() {
+  for (const id of view.isFrozen ? [kSpectrum] : [kPictures, kSources, kSpectrum]) link.next(id);
+}
+
+let counted = { at: performance.now(), pictures: 0, bytes: 0 };
+
+/** Counts what is received. */
+subscribe(() => {
+  const now = performance.now();
+  if (now - counted.at <= 900) return;
+  known.pictures_hz = (1000 * (link.received.pictures - counted.pictures)) / (now - counted.at);
+  known.bytes_s = (1000 * (link.received.bytes - counted.bytes)) / (now - counted.at);
+  counted = { at: now, ...link.received };
+});

@@ -100,3 +100,15 @@ export function niceStep(least) {
   }
   return 10 * power;
 }
+
+/** Lead of CLOCK_TAI over UTC since 2017. */
+const kTaiAhead_s = 37;
+
+/**
+ * A time of CLOCK_TAI, in this computer's zone.
+ * @param {number | null} tai_ns
+ */
+export function taiText(tai_ns) {
+  const time = new Date(tai_ns === null ? NaN : tai_ns / 1e6 - 1000 * kTaiAhead_s);
+  return Number.isNaN(time.getTime()) ? "–" : time.toLocaleString("sv");
+}

@@ -29,29 +29,18 @@ export function pixelAt(grid, x, y) {
 export const magnitudeAt = (pairs, index) => Math.hypot(pairs[2 * index], pairs[2 * index + 1]);
 
 /**
- * The largest magnitude; NaN if there is no number.
+ * The smallest and the largest magnitude; NaN if there is no number.
  * @param {Float32Array} pairs
  */
-export function largest(pairs) {
-  let most = NaN;
+export function rangeOf(pairs) {
+  let [least, most] = [NaN, NaN];
   for (let i = 0; i < pairs.length / 2; ++i) {
     const magnitude = magnitudeAt(pairs, i);
-    if (!(magnitude <= most) && Number.isFinite(magnitude)) most = magnitude;
+    if (!Number.isFinite(magnitude)) continue;
+    if (!(magnitude >= least)) least = magnitude;
+    if (!(magnitude <= most)) most = magnitude;
   }
-  return most;
-}
-
-/**
- * The smallest magnitude; NaN if there is no number.
- * @param {Float32Array} pairs
- */
-export function smallest(pairs) {
-  let least = NaN;
-  for (let i = 0; i < pairs.length / 2; ++i) {
-    const magnitude = magnitudeAt(pairs, i);
-    if (!(magnitude >= least) && Number.isFinite(magnitude)) least = magnitude;
-  }
-  return least;
+  return { least, most };
 }
 
 /**

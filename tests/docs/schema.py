@@ -8,15 +8,18 @@ def _without_comment(line):
 
 
 def _keys_of_processors(root):
-    """Keys that some kind of processor has, as docs/reference/settings.md lists them under processors.KIND."""
-    keys, section = set(), None
+    """Keys that some kind of processor has, as docs/reference/settings.md lists them under processors.KIND, or names another section that has."""
+    keys, section = set(), ""
     for line in (root / "docs/reference/settings.md").read_text().splitlines():
         if line.startswith("## "):
-            match = re.fullmatch(r"## processors\.\w+((?:\.\w+)*)", line)
-            section = match.group(1)[1:] if match else None
-        elif section is not None and (match := re.match(r"\| `(\w+)` \|", line)):
-            keys.add(f"{section}.{match.group(1)}" if section else match.group(1))
-    return keys
+            section = line[3:]
+        elif match := re.match(r"- `(\w+)` \(", line):
+            keys.add(f"{section}.{match.group(1)}")
+        elif match := re.match(r"As of ([\w.]+): (.*)", line):
+            other, names = match.groups()
+            for name in re.findall(r"`(\w+)`(?:,|\.$| \()", names):
+                keys.update([section + key[len(other):] for key in keys if f"{key}.".startswith(f"{other}.{name}.")])
+    return {key.split(".", 2)[2] for key in keys if re.match(r"processors\.\w+\.", key)}
 
 
 class Settings:

@@ -15,7 +15,7 @@ void add_settings(CLI::App& app) {
   const auto as_schema = std::make_shared<bool>(false);
   CLI::Option* const as_json = command->add_flag("--json", *json, "As JSON, for programs");
   CLI::Option* const as_markdown =
-      command->add_flag("--markdown", *markdown, "As a page of tables, docs/reference/settings.md")->excludes(as_json);
+      command->add_flag("--markdown", *markdown, "As a page, docs/reference/settings.md")->excludes(as_json);
   command->add_flag("--schema", *as_schema, "As a JSON Schema (draft 7), with which editors complete and check")
       ->excludes(as_json)
       ->excludes(as_markdown);

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "config/schema/processor_kinds.hpp"
@@ -28,15 +31,15 @@ constexpr std::string_view kHeadOfDefaults =
 
 constexpr std::string_view kHeadOfPage = R"(# Settings
 
-Every key of a configuration, with its default. [config/nearfield.yaml](../config/nearfield.yaml) is the same as a file.
-`nearfield settings --markdown` prints this page, and `nearfield settings --json` the same for programs. `nearfield settings --schema`
-prints a JSON Schema: with `nearfield settings --schema > nearfield.schema.json` and `# yaml-language-server: $schema=nearfield.schema.json`
-as the first line of a configuration beside it, editors with the YAML language server complete keys and mark what is wrong.
+Every key of a configuration, with its default and its values. `nearfield settings --markdown` prints this page, `nearfield settings` the same as a file
+([config/nearfield.yaml](../../config/nearfield.yaml)), `nearfield settings --json` for programs, and `nearfield settings --schema` a JSON Schema: with
+`# yaml-language-server: $schema=nearfield.schema.json` as the first line of a configuration beside that file, editors with the YAML language server
+complete keys and mark what is wrong.
 
-Nearfield reads a configuration with `-c FILE`; `--set KEY=VALUE` overrides one key of it. An unknown key or a wrong value
-is an error. `version: 1` may stand before all keys. A running daemon follows a change of a key marked *live*, by
-`nearfield ctl set` or `nearfield ctl reload`, as far as its source's ring holds its windows; for one marked
-*restart* it has to be started again.
+Nearfield reads a configuration with `-c FILE`; `--set KEY=VALUE` overrides one key of it. An unknown key or a wrong value is an error.
+`version: 1` may stand before all keys. Relative paths count from the configuration's folder. A running daemon follows a change by
+`nearfield ctl set` or `nearfield ctl reload`, as far as its source's ring holds its windows; for keys and sections marked *restart* it has to be
+started again.
 )";
 
 /// True if only the words are allowed.
@@ -126,11 +129,11 @@ std::string annotated(const Section& section, const std::string& indent) {
   return lines;
 }
 
-/// Text as a cell of a Markdown table.
-std::string cell(const std::string& text) {
+/// Text in Markdown: no emphasis where it has asterisks.
+std::string plain(const std::string& text) {
   std::string escaped;
   for (const char character : text) {
-    if (character == '|' || character == '*') {
+    if (character == '*') {
       escaped += '\\';
     }
     escaped += character;
@@ -148,23 +151,102 @@ std::string values_of(const Facts& facts) {
 
 std::string name_of(Effect effect) { return effect == Effect::kLive ? "live" : "restart"; }
 
-void tabulate(const Section& section, const std::string& path, Effect above, std::string& out) {
-  constexpr std::string_view kHeader = "\n| key | default | values | meaning | change |\n|---|---|---|---|---|\n";
-  bool has_table = false;
-  for (const Section::Entry& entry : section.entries()) {
-    const Effect effect = above == Effect::kRestart ? above : entry.effect;
-    if (entry.section) {
-      const std::string name = path.empty() ? entry.key : path + '.' + entry.key;
-      out += fmt::format("\n## {}\n", name);
-      out += entry.meaning.empty() ? "" : fmt::format("\n{}\n", cell(entry.meaning));
-      tabulate(*entry.section, name, effect, out);
-      has_table = false;
-      continue;
+/// Settings that the page has described, so that it only names the same ones of another section.
+struct Described {
+  std::string group;                                                 ///< in which settings are described now
+  std::map<std::string, std::pair<std::string, std::string>> where;  ///< key in the group and text: group, default
+};
+
+/// Sections whose settings others have too: the first processor's, and those of each kind.
+bool is_group(const std::string& path) {
+  return path == "holography" || (path.starts_with("processors.") && std::ranges::count(path, '.') == 1);
+}
+
+/// The part of a key that sections of unlike groups have in common.
+std::string text_in_group(const std::string& key, const Section::Entry& entry) {
+  return fmt::format("{}: {}: {}", key, values_of(entry.facts), entry.meaning);
+}
+
+/// Group in which a setting stands, or a section's settings with the same defaults and no others; empty if there is
+/// none.
+std::string group_of(const Section::Entry& entry, const std::string& key, const Described& described) {
+  if (described.group.empty()) {
+    return "";
+  }
+  if (!entry.section) {
+    const auto found = described.where.find(text_in_group(key, entry));
+    return found == described.where.end() ? "" : found->second.first;
+  }
+  std::string group;
+  const std::vector<NamedSetting> settings = all_settings(*entry.section);
+  for (const NamedSetting& setting : settings) {
+    const auto found = described.where.find(text_in_group(key + '.' + setting.key, *setting.entry));
+    if (found == described.where.end() || found->second.second != shown_value(*setting.entry) ||
+        (!group.empty() && group != found->second.first)) {
+      return "";
     }
-    out += has_table ? "" : kHeader;
-    has_table = true;
-    out += fmt::format("| `{}` | `{}` | {} | {} | {} |\n", entry.key, shown_value(entry), cell(values_of(entry.facts)),
-                       cell(entry.meaning), name_of(effect));
+    group = found->second.first;
+  }
+  const auto there = std::ranges::count_if(
+      described.where, [&](const auto& one) { return one.first.starts_with(key + '.') && one.second.first == group; });
+  return there == std::ssize(settings) ? group : "";
+}
+
+/// "`kind` (`sonah`)": the key, with its default where that of the group is another one.
+std::string named(const Section::Entry& entry, const std::string& key, const Described& described) {
+  if (entry.section || described.where.at(text_in_group(key, entry)).second == shown_value(entry)) {
+    return fmt::format("`{}`", entry.key);
+  }
+  return fmt::format("`{}` (`{}`)", entry.key, shown_value(entry));
+}
+
+std::string line_of(const Section::Entry& entry, Effect above) {
+  return fmt::format("- `{}` (`{}`; {}): {}{}\n", entry.key, shown_value(entry), plain(values_of(entry.facts)),
+                     plain(entry.meaning),
+                     above == Effect::kLive && entry.effect == Effect::kRestart ? "; *restart*" : "");
+}
+
+std::string heading_of(const std::string& name, const std::string& meaning, Effect effect) {
+  const std::string_view mark = effect == Effect::kRestart ? "*restart*" : "";
+  const std::string_view space = meaning.empty() || mark.empty() ? "" : " ";
+  const std::string text = fmt::format("{}{}{}", plain(meaning), space, mark);
+  return fmt::format("\n## {}\n{}", name, text.empty() ? "" : fmt::format("\n{}\n", text));
+}
+
+std::string joined(const std::string& path, const std::string& key) { return path.empty() ? key : path + '.' + key; }
+
+/// Writes a section's settings at `path`, whose key in its group is `key`, and its subsections.
+void write_section(const Section& section, const std::string& path, const std::string& key, Effect above,
+                   Described& described, std::string& out) {
+  std::map<std::string, std::string> as_of;  // section of another group: names of settings
+  std::string lines;
+  std::vector<const Section::Entry*> sections;
+  for (const Section::Entry& entry : section.entries()) {
+    const std::string below = joined(key, entry.key);
+    if (const std::string group = group_of(entry, below, described); !group.empty()) {
+      std::string& names = as_of[key.empty() ? group : joined(group, key)];
+      names += (names.empty() ? "" : ", ") + named(entry, below, described);
+    } else if (entry.section) {
+      sections.push_back(&entry);
+    } else {
+      lines += line_of(entry, above);
+      if (!described.group.empty()) {
+        described.where.try_emplace(text_in_group(below, entry), described.group, shown_value(entry));
+      }
+    }
+  }
+  for (const auto& [other, names] : as_of) {
+    out += fmt::format("\nAs of {}: {}.\n", other, names);
+  }
+  out += lines.empty() ? "" : '\n' + lines;
+  for (const Section::Entry* entry : sections) {
+    const std::string name = joined(path, entry->key);
+    const Effect effect = above == Effect::kRestart ? above : entry->effect;
+    const std::string outer = described.group;
+    described.group = is_group(name) ? name : outer;
+    out += heading_of(name, entry->meaning, effect);
+    write_section(*entry->section, name, outer.empty() ? "" : joined(key, entry->key), effect, described, out);
+    described.group = outer;
   }
 }
 
@@ -220,7 +302,8 @@ std::string annotated_defaults() {
 std::string settings_page() {
   Settings defaults = with_each_kind();
   std::string out(kHeadOfPage);
-  tabulate(describe(defaults), "", Effect::kLive, out);
+  Described described;
+  write_section(describe(defaults), "", "", Effect::kLive, described, out);
   return out;
 }
 

@@ -9,7 +9,7 @@ namespace nearfield::schema {
 /// config/nearfield.yaml.
 std::string annotated_defaults();
 
-/// All settings as a page of tables: docs/reference/settings.md.
+/// All settings as a page of lists: docs/reference/settings.md. What several processors have alike is described once.
 std::string settings_page();
 
 /// All settings for programs, as JSON: a list of objects with key, type, default, unit, range, words, meaning and

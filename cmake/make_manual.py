@@ -10,6 +10,7 @@ FOLDER/nearfield/nearfield.schema.json, --page the reference page docs/reference
 where FILE is not that page. SOURCE_DATE_EPOCH is the date of the man pages; without it they have that of the commit.
 """
 import argparse
+import collections
 import datetime
 import json
 import os
@@ -102,55 +103,68 @@ def synopsis_of(path, command):
 
 PAGE_HEAD = """# Command-line reference
 
-Each command with all its options. `nearfield help COMMAND` and `man nearfield-COMMAND` say the same. This page is made by cmake/make_manual.py, from
-what the programs say of themselves; a test compares it with them.
+Each command with all its options, made by cmake/make_manual.py from what the programs say of themselves. `nearfield help COMMAND` and `man nearfield-COMMAND`
+say the same. Results go to standard output, messages to standard error. Options that a command shares with most others are named last, and mean:
 
-These options mean the same in every command that has them (`tests/cli/command_line_test.py` walks all of them):
-
-| option | meaning |
-|---|---|
-| `-c FILE` | reads settings from a YAML file; `-` is standard input, which is read once, so that a daemon whose configuration came from there cannot reload it |
-| `--set KEY=VALUE` | overrides one setting ([settings.md](settings.md)), also of the file; of several for one key the last one counts |
-| `--device DEVICE` | chooses the OpenCL device: its number in `nearfield devices`, a part of its own or its platform's name, or NAME:NUMBER. `--set device.platform=...` wins over it |
-| `--json` | prints on standard output as JSON what is printed as text without it: one object or list at the end; where a command goes on, one line for each frame, or, of `play`, one line at its start with the names of its sockets. Benchmarks also take the name of a file: `--json FILE` |
-| `--frames` | chooses frames. Of a file: `A:B`, the frames A to B-1, counted from 0, or `N`, the first N. Of a stream: `N`, the first N, after which the command ends |
-| `-q`, `-v` | in every command: `-q` leaves progress and notes out, `-v` adds what is done |
-
-Results go to standard output, messages to standard error.
+- `-c`, `--config` FILE: reads settings from a YAML file; `-` is standard input, which is read once, so that a daemon whose configuration came from there cannot reload it.
+- `--set` KEY=VALUE: overrides one setting ([settings.md](settings.md)), also of the file; may be repeated, and of several for one key the last one counts.
+- `--device` DEVICE: the OpenCL device: its number in `nearfield devices`, a part of its own or its platform's name, or NAME:NUMBER. `--set device.platform=...` wins over it.
+- `--json`: prints on standard output as JSON what is printed as text without it: one object or list at the end; where a command goes on, one line for each frame, or, of `play`,
+  one line at its start with the names of its sockets. Benchmarks also take the name of a file: `--json FILE`.
+- `--frames`: of a file `A:B`, the frames A to B-1, counted from 0, or `N`, the first N; of a stream `N`, the first N, after which the command ends.
+- `-h`, `--help` prints the options of every command; `-q`, `--quiet` leaves progress and notes out, and `-v`, `--verbose` adds what is done, of all commands but those below
+  `ctl`, which take them before their name. These are not named again.
 """
+COMMON = ("--config", "--set", "--device", "--json", "--quiet", "--verbose", "--help")
+UNNAMED = COMMON[-3:]
+USUAL = 4  # commands that say the same of such an option
 
 
-def cell(text):
-    return re.sub(r"([|*_<>\[\]])", r"\\\1", text.replace("\n", " "))
+def plain(text):
+    """Text as Markdown shows it."""
+    return re.sub(r"([*<>])", r"\\\1", re.sub(r"(?<=\w)_(?=\w)|[\[\]]", r"\\\g<0>", text.replace("\n", " ")))
+
+
+def said_of(option):
+    remarks = [re.sub(r"^range \[(.*) - (.*)\]$", r"\1 to \2", one) for one in remarks_of(option) if one != "required"]  # the synopsis says this
+    return option["about"] + (f" ({'; '.join(remarks)})" if remarks else "")
+
+
+def text_of(option):
+    """What the page says of an option; equal for options that mean the same."""
+    value = value_of(option)
+    return ", ".join(f"`{name}`" for name in option["names"]) + (f" {plain(value)}" if value and not option["positional"] else "") + f": {plain(said_of(option))}"
 
 
 def page_of(programs):
+    sections = [one for program in programs[:2] for one in walk(program, program["name"])]
+    times = collections.Counter(text_of(one) for _, command in sections for one in command["options"] if one["names"][-1] in COMMON)
+    common = {text for text, count in times.items() if count >= USUAL}
+    commands = dict(sections)
     lines = [PAGE_HEAD]
-    for program in programs[:2]:
-        for path, command in walk(program, program["name"]):
-            lines += section_of_page(path, command)
-    lines += ["## Exit codes\n", "| exit code | meaning |", "|---|---|"]
-    lines += [f"| {one['code']} | {one['meaning']} |" for one in programs[0]["exit_codes"]]
-    lines += ["\n## Environment\n", "| variable | meaning |", "|---|---|"]
-    lines += [f"| `{name}` | {cell(meaning)} |" for name, meaning in ENVIRONMENT]
+    for path, command in sections:
+        above = commands.get(path.rpartition(" ")[0], {"options": []})
+        lines += section_of_page(path, command, common, {text_of(one) for one in above["options"]})
+    lines += ["## Exit codes\n"]
+    lines += [f"- {one['code']}: {one['meaning']}" for one in programs[0]["exit_codes"]]
+    lines += ["\n## Environment\n"]
+    lines += [f"- `{name}`: {plain(meaning)}" for name, meaning in ENVIRONMENT]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines) + "\n")
 
 
-def section_of_page(path, command):
-    lines = [f"\n## {path}\n", cell(command["about"]) + ".\n", "```text", synopsis_of(path, command), "```\n"]
+def section_of_page(path, command, common, above):
+    """What only this command has, then the names of what others have: of the command above it, or of most."""
+    synopsis = synopsis_of(path, command)
+    lines = [f"\n## {path}\n", f"{plain(command['about'])}{f': `{synopsis}`' if synopsis != f'{path} [OPTION...]' else '.'}\n"]
     if command["footer"]:
         lines += ["```text", command["footer"].rstrip(), "```\n"]
     if command["commands"]:
-        lines += ["| command | |", "|---|---|"]
-        lines += [f"| `{one['name']}` | {cell(one['about'])} |" for one in command["commands"]] + [""]
-    if command["options"]:
-        lines += ["| option | value | meaning |", "|---|---|---|"]
-        for one in command["options"]:
-            remarks = remarks_of(one)
-            value = value_of(one)
-            meaning = one["about"] + (f" ({'; '.join(remarks)})" if remarks else "")
-            lines.append(f"| {', '.join(f'`{name}`' for name in one['names'])} | {f'`{value}`' if value else ''} | {cell(meaning)} |")
-        lines.append("")
+        lines += [f"Commands: {', '.join('`' + one['name'] + '`' for one in command['commands'])}.\n"]
+    own = [one for one in command["options"] if text_of(one) not in common | above]
+    lines += [f"- {text_of(one)}" for one in own] + [""]
+    for text, texts in ((f"As of `{path.rpartition(' ')[0]}`", above - common), ("Also", common)):
+        names = [f"`{one['names'][-1]}`" for one in command["options"] if text_of(one) in texts and one["names"][-1] not in UNNAMED]
+        lines += [f"{text}: {', '.join(names)}.\n"] if names else []
     return lines
 
 

@@ -115,6 +115,7 @@ file=$1; shift; words=("$@"); CURRENT=$#; set --; source $file'''
 
     def test_pages_hold_every_option_and_command(self):
         page = (TREE / "docs/reference/cli.md").read_text()
+        head = page.partition("\n## ")[0]
         self.assertGreater(len(self.tree), 40)
         for words, options, commands in self.tree:
             with self.subTest(command=" ".join(words)):
@@ -124,7 +125,7 @@ file=$1; shift; words=("$@"); CURRENT=$#; set --; source $file'''
                 self.assertIn("--help", options)
                 for option in options:
                     self.assertIn(f"\\fB{option.replace('-', chr(92) + '-')}\\fR", man)
-                    self.assertIn(f"`{option}`", section)
+                    self.assertIn(f"`{option}`", head if option in ("--help", "--quiet", "--verbose") else section)
                 for command in commands:
                     self.assertIn(command.replace("-", "\\-"), man)
                     self.assertIn(f"`{command}`", section)

@@ -8,12 +8,10 @@ namespace nearfield::bench {
 void add_frames(CLI::App& command);
 void add_front_ends(CLI::App& bench);
 void add_imager(CLI::App& bench);
-void add_errors(CLI::App& bench);
 void add_fidelity(CLI::App& bench);
 void add_health(CLI::App& bench);
 void add_limits(CLI::App& bench);
 void add_devices(CLI::App& bench);
 void add_srp_phat(CLI::App& bench);
-void add_srp_trials(CLI::App& bench);
 
 }  // namespace nearfield::bench

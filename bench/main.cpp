@@ -28,8 +28,8 @@ std::vector<char*> with_here_first(int argc, char** argv) {
 
 int run(int argc, char** argv) {
   CLI::App app{
-      "Measure this device: whole frames, front ends, imager, errors, fidelity, health, limits, several devices, "
-      "srp_phat, srp_trials; "
+      "Measure this device: whole frames, front ends, imager, fidelity, health, limits, several devices, "
+      "srp_phat; "
       "--here: whether this machine holds a configuration live",
       kTyped};
   app.set_version_flag("--version", [] { return version_text("nearfield-bench"); });
@@ -38,14 +38,12 @@ int run(int argc, char** argv) {
   add_frames(*app.add_subcommand("frames", "What whole frames take, from bits to images; also without a name"));
   add_here(app);
   add_front_ends(app);
-  add_errors(app);
   add_imager(app);
   add_fidelity(app);
   add_health(app);
   add_limits(app);
   add_devices(app);
   add_srp_phat(app);
-  add_srp_trials(app);
   std::vector<char*> arguments = with_here_first(argc, argv);
   return control::parse_command_line(app, static_cast<int>(arguments.size()), arguments.data(), kTyped);
 }

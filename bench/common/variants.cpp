@@ -54,14 +54,6 @@ std::vector<std::string> kinds_from_the_default_on() {
   return names;
 }
 
-std::vector<Variant> error_variants(bool with_slow) {
-  std::vector<Variant> some = variants();
-  std::erase_if(some, [&](const Variant& variant) {
-    return variant.use == VariantUse::kKernels || (variant.use == VariantUse::kSlow && !with_slow);
-  });
-  return some;
-}
-
 FrontEndSettings settings_of(const Variant& variant, FrontEndSettings base) {
   base.kind = variant.kind;
   variant.apply(base);

@@ -19,9 +19,6 @@ struct Variant : FrontEndVariant {
 /// Every variant of the front ends that front_end_table() holds.
 std::vector<Variant> variants();
 
-/// Those whose spectra differ from each other's; the thesis's own slow ways too `with_slow`.
-std::vector<Variant> error_variants(bool with_slow);
-
 /// `base` with the variant's kind and choices.
 FrontEndSettings settings_of(const Variant& variant, FrontEndSettings base);
 

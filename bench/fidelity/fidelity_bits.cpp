@@ -1,7 +1,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "bench/errors/errors_bits.hpp"
 #include "bench/fidelity/fidelity.hpp"
 #include "engine/recording_search.hpp"
 #include "simulate/bit_synthesizer.hpp"
@@ -13,6 +12,8 @@ namespace {
 /// fourth-order modulators take, with three tones and noise at 30 dB.
 constexpr double kLevel = 0.025;
 constexpr std::uint64_t kSeed = 100;
+/// Words before the window.
+constexpr std::uint64_t kFirstWord = 64;
 
 /// Mean square of a hann-windowed spectrum of white noise whose rms in kNoiseBandHz is 1: twice its density times the
 /// window's bandwidth of 1.5 bins.

@@ -38,7 +38,6 @@ print("PoCL against GPU: worst relative L2", worst)
 sys.exit(not worst <= 1e-3)' || failed=1
 "$folder/bin/nearfield" bench frontends --n 1,2,3,5,10,20,30,50 --most-seconds 1 --json "$out/frontends.json" \
   >"$out/frontends.txt" 2>&1 || failed=1
-"$folder/bin/nearfield" bench errors --json "$out/errors.json" >"$out/errors.txt" 2>&1 || failed=1
 bench/ages/ages.py --bin "$folder/bin" --json "$out/ages.json" >"$out/ages.txt" 2>&1 || failed=1
-cat "$out/frontends.txt" "$out/errors.txt" "$out/ages.txt"
+cat "$out/frontends.txt" "$out/ages.txt"
 exit $failed

@@ -9,7 +9,6 @@ import os
 import pathlib
 import sys
 
-import errors
 import fidelity
 import frames
 import front_ends
@@ -18,7 +17,7 @@ from plots import make_figure
 
 # As include/nearfield/error.hpp has them.
 USAGE, BAD_DATA, NO_INPUT, INTERNAL, IO, INTERRUPTED = 64, 65, 66, 70, 74, 130
-WRITERS = {"frames": frames.write, "frontends": front_ends.write, "errors": errors.write}
+WRITERS = {"frames": frames.write, "frontends": front_ends.write}
 
 
 class Failure(Exception):
@@ -37,7 +36,7 @@ class Parser(argparse.ArgumentParser):
 def arguments_of(words):
     parser = Parser(prog="nearfield-bench-report", description="Plots and pages from the JSON that `nearfield bench` writes.")
     parser.add_argument("report", type=pathlib.Path, nargs="?", help="what --json wrote")
-    parser.add_argument("--png", type=pathlib.Path, help="folder for plots or pictures, of frames, frontends and errors")
+    parser.add_argument("--png", type=pathlib.Path, help="folder for plots or pictures, of frames and frontends")
     parser.add_argument("--docs", type=pathlib.Path,
                         help="folder for results/fidelity.md and pictures/fidelity/, of fidelity; else the page is printed")
     parser.add_argument("--check", action="store_true",

@@ -36,7 +36,8 @@ typedef struct nf_input {
   uint32_t engine;              /* NF_ENGINE_; the reference computes in double precision, slowly, without OpenCL */
   uint32_t channels;            /* samples and spectra; for bits array.layout gives them */
   uint32_t frequency_count;     /* spectra only */
-  double sample_rate_hz;        /* samples only; for bits it is array.clock_hz */
+  double sample_rate_hz;        /* samples; for bits it is array.clock_hz; spectra: that of the windows they are of,
+                                   front_end.window_samples long and hop_samples apart, or 0: not known */
   const double* frequencies_hz; /* spectra only: [frequency_count], ascending; copied */
 } nf_input;
 

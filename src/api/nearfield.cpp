@@ -141,9 +141,10 @@ nearfield::api::InputOfProgram input_of(const nf_input& input) {
     }
     out.channels = static_cast<int>(input.channels);
   }
-  if (out.form == InputForm::kSamples) {
-    if (!std::isfinite(input.sample_rate_hz) || input.sample_rate_hz <= 0.0) {
-      throw nearfield::UsageError("expected a sample_rate_hz > 0 of samples");
+  if (out.form != InputForm::kBits) {
+    const bool is_known = std::isfinite(input.sample_rate_hz) && input.sample_rate_hz > 0.0;
+    if (!is_known && (out.form == InputForm::kSamples || input.sample_rate_hz != 0.0)) {
+      throw nearfield::UsageError("expected a sample_rate_hz > 0 of samples, or 0 of spectra if it is not known");
     }
     out.sample_rate_hz = input.sample_rate_hz;
   }

@@ -47,7 +47,7 @@ enum class InputForm { kBits, kSamples, kSpectra };
 struct EnginePlan {
   Settings settings;
   InputForm input = InputForm::kBits;
-  double sample_rate_hz = 0.0;     ///< rate of decimated samples; not used for spectra
+  double sample_rate_hz = 0.0;     ///< rate of decimated samples; of spectra 0 if it is not known
   std::vector<double> spectra_hz;  ///< frequencies of the spectra that image_spectra() will get
   /// False: the engine only computes spectra, for read_spectra(). Then no flag reports microphones that are not finite,
   /// and of the holography settings only the standoff matters; a recording is opened with validated settings all the

@@ -49,7 +49,6 @@ class WithoutMatplotlib : public testing::Test {
     CLI::App app;
     add_frames(app);
     add_front_ends(app);
-    add_errors(app);
     add_fidelity(app);
     try {
       app.parse(arguments + " --device none_of_this_name");
@@ -65,7 +64,7 @@ class WithoutMatplotlib : public testing::Test {
 };
 
 TEST_F(WithoutMatplotlib, PicturesAreRefusedBeforeAnythingIsMeasured) {
-  for (const std::string arguments : {"--png p", "frontends --png p", "errors --png p", "fidelity --docs d"}) {
+  for (const std::string arguments : {"--png p", "frontends --png p", "fidelity --docs d"}) {
     expect_refusal(arguments);
   }
 }

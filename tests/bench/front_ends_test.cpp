@@ -135,8 +135,6 @@ TEST(FrontEndBench, RefusesWrongArguments) {
   EXPECT_EQ(test::run_nearfield("bench nonsense").exit_code, kUsage);
   EXPECT_EQ(test::run_nearfield("bench frontends --n 0 --quick").exit_code, kUsage);
   EXPECT_EQ(test::run_nearfield("bench frontends --repetitions 0").exit_code, kUsage);
-  EXPECT_EQ(test::run_nearfield("bench errors --order 3").exit_code, kUsage);
-  EXPECT_EQ(test::run_nearfield("bench errors --only nothing").exit_code, kUsage);
 }
 
 }  // namespace

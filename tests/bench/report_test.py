@@ -16,7 +16,6 @@ import unittest
 PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench/report"))
 
-import errors  # noqa: E402
 import fidelity  # noqa: E402
 import fidelity_page  # noqa: E402
 import frames  # noqa: E402
@@ -168,14 +167,6 @@ class Page(unittest.TestCase):
 class Pictures(unittest.TestCase):
     def test_images_come_as_they_were(self):
         self.assertEqual(list(images.decoded(TRUTH)), [1.0, 2.0j, 0.0, -4.0])
-
-    def test_deviations_are_levels_re_the_highest(self):
-        found = errors.deviations(images.decoded(IMAGE), images.decoded(TRUTH))
-        self.assertEqual(list(found[:3]), [0.0, 0.0, 0.0])  # nothing differs
-        # 20 lg (1 / 4) is above the top of -20 dB.
-        self.assertEqual(found[3], 1.0)
-        near = errors.deviations(images.decoded(TRUTH) + 4.0 * 10.0 ** (-55.0 / 20.0), images.decoded(TRUTH))
-        self.assertAlmostEqual(near[0], 0.5)
 
     def test_errors_of_the_places_with_a_truth(self):
         import fidelity_pictures
@@ -332,7 +323,7 @@ class Program(unittest.TestCase):
 
     def test_reports_of_another_version(self):
         of_another_version = "a report of another version"
-        for report in ({"benchmark": "frames"}, {"benchmark": "errors", "scenes": 5}, {"benchmark": "frontends", "device": []},
+        for report in ({"benchmark": "frames"}, {"benchmark": "frontends", "device": []},
                        {"benchmark": ["frames"]}):
             self.expect_failure(65, of_another_version, report, "--png", self.path)
         self.expect_failure(65, of_another_version, {"benchmark": "fidelity", "results": [{}]})

@@ -30,7 +30,7 @@ test::CommandResult run_copy(const test::TemporaryFolder& folder, const std::str
 
 TEST(Bench, IsNamedWithItsPlacesWhereItIsNotInstalled) {
   const test::TemporaryFolder folder;
-  const auto result = run_copy(folder, "/nonexistent", "bench errors");
+  const auto result = run_copy(folder, "/nonexistent", "bench imager");
   EXPECT_EQ(result.exit_code, 66) << result.output;
   EXPECT_THAT(result.output,
               testing::StartsWith("nearfield: error: bench: expected the program nearfield-bench in " + folder.path() +
@@ -41,7 +41,7 @@ TEST(Bench, GetsAllArgumentsAsTheyWereTyped) {
   const test::TemporaryFolder folder;
   write_stand_in(folder / "path", "found");
   for (const std::string arguments :
-       {"", "--help", "errors --only D1,D3 --level -32,-46 --set=a=1 b -c x", "replay x"}) {
+       {"", "--help", "frames --n 1,2 --sustain -1 --set=a=1 b -c x", "replay x"}) {
     std::string expected = "found";
     std::istringstream words(arguments);
     for (std::string word; words >> word;) {

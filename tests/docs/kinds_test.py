@@ -38,12 +38,7 @@ PEER = "what is compared with the program of others"
 FIGURE = "a figure of the thesis, drawn from the variants that it compares"
 IMAGERS_COMPARED = "a benchmark that compares imagers"
 CUTS_COMPARED = "a benchmark that compares how one processor's kernels are cut"
-TRIALS = "a benchmark of how often and how well one processor finds sources"
 EXCEPTIONS = {
-    ("bench/srp_trials/crossing.cpp", "srp_phat"): TRIALS,
-    ("bench/srp_trials/srp_trials_command.cpp", "srp_phat"): TRIALS,
-    ("bench/srp_trials/trial_array.cpp", "srp_phat"): TRIALS,
-    ("bench/srp_trials/trial_array.hpp", "srp_phat"): TRIALS,
     ("src/cli/commands/beampattern.cpp", "beamform"): "the command that shows what one processor's steering does",
     ("src/cli/commands/replay.cpp", "listen"): "--wav is refused before a long run, where no processor makes beams",
     ("bench/peers/beamform_methods_acoular.py", "beamform"): PEER,
@@ -65,12 +60,6 @@ EXCEPTIONS = {
     ("bench/frames/frames_command.cpp", "popcount"): "an example in a help text",
     ("bench/front_ends/front_ends_report.cpp", "decimated_fft"): FIGURE,
     ("bench/front_ends/front_ends_report.cpp", "dot_product"): FIGURE,
-    ("bench/errors/errors.cpp", "walsh_fourier"): FIGURE,
-    ("bench/errors/errors_report.cpp", "walsh_fourier"): FIGURE,
-    ("bench/report/errors.py", "decimated_fft"): FIGURE,
-    ("bench/report/errors.py", "dot_product"): FIGURE,
-    ("bench/report/errors.py", "popcount"): FIGURE,
-    ("bench/report/errors.py", "walsh_fourier"): FIGURE,
     ("bench/report/front_ends.py", "decimated_fft"): FIGURE,
     ("bench/report/front_ends.py", "dot_product"): FIGURE,
     ("bench/fidelity/fidelity_calibration.cpp", "sonah"): IMAGERS_COMPARED,

@@ -75,7 +75,8 @@ class Engine:
     channels : int
         Of samples and spectra.
     sample_rate_hz : float
-        Of samples; that of bits is ``array.clock_hz``.
+        Of samples; that of bits is ``array.clock_hz``. Of spectra that of the samples their windows were cut from, for
+        processors that count lags or time: ``front_end`` says how long and how far apart the windows are.
     frequencies_hz : sequence of float
         Of spectra, ascending.
     positions_m : array, [channel, 3], optional

@@ -38,7 +38,7 @@ void become_bench(std::vector<std::string> arguments) {
 void add_bench(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand(kBench,
-                         "Measure this device: whole frames, front ends, imager, errors, fidelity, health; "
+                         "Measure this device: whole frames, front ends, imager, fidelity, health; "
                          "--here: whether it holds a configuration live");
   command->set_help_flag();  // nearfield-bench handles all arguments, even --help
   command->prefix_command();

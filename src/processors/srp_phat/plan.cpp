@@ -200,8 +200,8 @@ void choose_domain(SrpPlan& plan, double sample_rate_hz) {
   }
   if (sample_rate_hz <= 0.0) {
     throw ConfigError(
-        fmt::format("processors.{}.domain: expected auto or frequency, as spectra that are the input have "
-                    "no sample rate to count lags by, found time",
+        fmt::format("processors.{}.domain: expected auto or frequency, as the rate of the samples that the "
+                    "given spectra are of is not known, found time",
                     plan.name));
   }
   plan.pairs = pairs_of(plan);

@@ -8,7 +8,6 @@ namespace nearfield::bench {
 void add_frames(CLI::App& command);
 void add_front_ends(CLI::App& bench);
 void add_imager(CLI::App& bench);
-void add_fidelity(CLI::App& bench);
 void add_health(CLI::App& bench);
 void add_limits(CLI::App& bench);
 void add_devices(CLI::App& bench);

@@ -28,8 +28,7 @@ std::vector<char*> with_here_first(int argc, char** argv) {
 
 int run(int argc, char** argv) {
   CLI::App app{
-      "Measure this device: whole frames, front ends, imager, fidelity, health, limits, several devices, "
-      "srp_phat; "
+      "Measure this device: whole frames, front ends, imager, health, limits, several devices, srp_phat; "
       "--here: whether this machine holds a configuration live",
       kTyped};
   app.set_version_flag("--version", [] { return version_text("nearfield-bench"); });
@@ -39,7 +38,6 @@ int run(int argc, char** argv) {
   add_here(app);
   add_front_ends(app);
   add_imager(app);
-  add_fidelity(app);
   add_health(app);
   add_limits(app);
   add_devices(app);

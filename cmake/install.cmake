@@ -49,7 +49,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/examples/controller.c ${PROJECT_SOURCE_DIR}/
 
 # --- programs --------------------------------------------------------------------------------------------------------
 
-# The kernels, the page and the benchmarks' scenes are a part of the programs.
+# The kernels and the page are a part of the programs.
 install(TARGETS nearfield nearfieldd nearfield-bench DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT nearfield)
 install(PROGRAMS ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/nearfield-bench-report DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT nearfield)
 install(FILES ${PROJECT_SOURCE_DIR}/packaging/nearfield-bench-report.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT nearfield)

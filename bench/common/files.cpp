@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 
-#include <bit>
 #include <cerrno>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <string>
 #include <system_error>
 
@@ -69,24 +66,6 @@ nlohmann::ordered_json to_json(const Ceilings& c) {
           {"operations_per_s", c.operations_per_s},
           {"launch_and_wait_s", c.launch_and_wait_s},
           {"further_launch_s", c.further_launch_s}};
-}
-
-std::string base64_of(std::span<const std::complex<float>> values) {
-  static_assert(std::endian::native == std::endian::little);
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const std::span<const std::byte> bytes = std::as_bytes(values);
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k) {
-      group = group << 8U | (i + k < bytes.size() ? std::to_integer<std::uint32_t>(bytes[i + k]) : 0U);
-    }
-    for (std::size_t k = 0; k < 4; ++k) {
-      text += i + k <= bytes.size() ? kDigits[group >> (18U - 6U * k) & 63U] : '=';
-    }
-  }
-  return text;
 }
 
 nlohmann::ordered_json finite_or_null(double value) {

@@ -1,8 +1,6 @@
 #pragma once
-#include <complex>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -32,8 +30,6 @@ void write_text(const std::filesystem::path& path, std::string_view text);
 nlohmann::ordered_json report_head(std::string_view benchmark, const ocl::DeviceInfo& device);
 nlohmann::ordered_json to_json(const Distribution& distribution);
 nlohmann::ordered_json to_json(const Ceilings& ceilings);
-/// The values as complex64, little endian, in base64 (RFC 4648).
-std::string base64_of(std::span<const std::complex<float>> values);
 /// A number, or null where it is not finite.
 nlohmann::ordered_json finite_or_null(double value);
 

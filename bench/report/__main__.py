@@ -1,6 +1,6 @@
-"""Plots and pages of figures from the JSON that `nearfield bench` writes.
+"""Plots from the JSON that `nearfield bench` writes.
 
-Built as bin/nearfield-bench-report, which nearfield-bench runs for --png and --docs; `python3 bench/report FILE ...` is the same.
+Built as bin/nearfield-bench-report, which nearfield-bench runs for --png; `python3 bench/report FILE ...` is the same.
 """
 
 import argparse
@@ -9,10 +9,8 @@ import os
 import pathlib
 import sys
 
-import fidelity
 import frames
 import front_ends
-from images import decoded
 from plots import make_figure
 
 # As include/nearfield/error.hpp has them.
@@ -34,11 +32,9 @@ class Parser(argparse.ArgumentParser):
 
 
 def arguments_of(words):
-    parser = Parser(prog="nearfield-bench-report", description="Plots and pages from the JSON that `nearfield bench` writes.")
+    parser = Parser(prog="nearfield-bench-report", description="Plots from the JSON that `nearfield bench` writes.")
     parser.add_argument("report", type=pathlib.Path, nargs="?", help="what --json wrote")
     parser.add_argument("--png", type=pathlib.Path, help="folder for plots or pictures, of frames and frontends")
-    parser.add_argument("--docs", type=pathlib.Path,
-                        help="folder for results/fidelity.md and pictures/fidelity/, of fidelity; else the page is printed")
     parser.add_argument("--check", action="store_true",
                         help="only finds out whether all that the other options need is installed; takes no report")
     arguments = parser.parse_args(words)
@@ -61,10 +57,9 @@ def read(path):
 
 def check(arguments):
     """Imports what draws, where something is to be drawn."""
-    if arguments.png is None and arguments.docs is None:
+    if arguments.png is None:
         return
     try:
-        decoded("")
         make_figure(1.0, 1.0)
     except Exception as error:  # parts that do not fit each other fail in many ways
         raise missing_package(error) from error
@@ -76,13 +71,9 @@ def missing_package(error):
 
 def write(report, arguments):
     kind = report["benchmark"]
-    if kind == "fidelity" and arguments.png is None:
-        fidelity.write(report, arguments.docs)
-    elif kind in WRITERS and arguments.docs is None and arguments.png is not None:
-        WRITERS[kind](report, arguments.png)
-    else:
-        raise Failure(USAGE, f"{arguments.report}: expected --docs or nothing for fidelity, --png for {', '.join(WRITERS)}; "
-                             f"this is {kind}")
+    if kind not in WRITERS or arguments.png is None:
+        raise Failure(USAGE, f"{arguments.report}: expected --png, for {', '.join(WRITERS)}; this is {kind}")
+    WRITERS[kind](report, arguments.png)
 
 
 def run(words):
@@ -102,7 +93,6 @@ def run(words):
 
 def main():
     try:
-        sys.stdout.reconfigure(encoding="utf-8")  # as the page's file is, whatever the locale
         run(sys.argv[1:])
         sys.stdout.flush()
     except Failure as failure:
@@ -113,7 +103,7 @@ def main():
     except KeyboardInterrupt:
         problem, code = "interrupted", INTERRUPTED
     except Exception as error:
-        problem, code = f"plots and pages: {type(error).__name__}: {error}", INTERNAL
+        problem, code = f"plots: {type(error).__name__}: {error}", INTERNAL
     else:
         return 0
     print(f"nearfield: error: {problem}", file=sys.stderr)

@@ -1,14 +1,8 @@
-"""Line plots and pictures as PNG files that appear whole or not at all. Only what draws needs matplotlib: it is imported there."""
+"""Line plots as PNG files that appear whole or not at all."""
 
 import dataclasses
-import errno
-import fcntl
-import io
 import math
 import os
-import stat
-
-DPI = 100
 
 
 def number_of(value):
@@ -18,84 +12,15 @@ def number_of(value):
 
 def make_figure(width, height):
     """A figure of `width` x `height` inches without a window."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
-    figure = Figure(figsize=(width, height), dpi=DPI)
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def _require_regular(path, mode):
-    if not stat.S_ISREG(mode):
-        found = "a link" if stat.S_ISLNK(mode) else "a directory" if stat.S_ISDIR(mode) else "a special file"
-        raise OSError(errno.EEXIST, f"found {found}, expected a new or a regular file", str(path))
-
-
-def _lock(descriptor, path):
-    """As src/core/system/partial_file.cpp does it: each refuses what the other is writing."""
-    try:
-        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in (errno.EAGAIN, errno.EACCES):
-            raise OSError(errno.EBUSY, "cannot be written: another program is writing it", str(path)) from error
-
-
-def _remove_left_over(partial):
-    """Removes what an earlier run left, unless it is being written or is no file that a run leaves."""
-    try:
-        _require_regular(partial, os.lstat(partial).st_mode)
-        with open(os.open(partial, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK), "rb", buffering=0) as old:
-            _lock(old, partial)
-            os.unlink(partial)
-    except FileNotFoundError:
-        pass
-
-
-def _has_its_name(file, partial):
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), os.lstat(partial))
-    except FileNotFoundError:
-        return False
-
-
-def _write_all(file, content):
-    rest = memoryview(content)
-    while rest:
-        rest = rest[file.write(rest):]
-
-
-def write_whole_file(path, content):
-    """Writes bytes to a new file beside `path` that then takes this name, or goes away when that fails."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists():
-        _require_regular(path, path.stat().st_mode)
-    partial = path.with_name(path.name + ".partial")
-    _remove_left_over(partial)
-    with open(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666), "wb", buffering=0) as file:
-        try:
-            _lock(file, partial)
-            _write_all(file, content)
-            if not _has_its_name(file, partial):
-                raise OSError(errno.ESTALE, "was removed or replaced while it was written", str(partial))
-            os.replace(partial, path)
-        except BaseException as error:
-            if _has_its_name(file, partial):
-                os.unlink(partial)
-            if isinstance(error, OSError) and error.filename is None:
-                error.filename = str(partial)
-            raise
+    return Figure(figsize=(width, height), dpi=100)
 
 
 def save(figure, path):
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", facecolor="white", bbox_inches="tight")
-    write_whole_file(path, picture.getvalue())
-
-
-def colours():
-    """From dark to light; grey where there is nothing to show."""
-    import matplotlib
-    return matplotlib.colormaps["viridis"].with_extremes(bad="0.8")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    figure.savefig(partial, format="png", facecolor="white", bbox_inches="tight")
+    os.replace(partial, path)
 
 
 @dataclasses.dataclass

@@ -3,10 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <complex>
 #include <cstdlib>
 #include <string>
-#include <vector>
 
 #include "bench/commands.hpp"
 #include "bench/common/report_program.hpp"
@@ -14,15 +12,6 @@
 
 namespace nearfield::bench {
 namespace {
-
-// 1.0F is 00 00 80 3f, -2.0F is 00 00 00 c0; 8, 16 and 24 bytes end in each of the three ways.
-TEST(Base64, IsOfComplex64InLittleEndian) {
-  const std::vector<std::complex<float>> values = {{1.0F, 0.0F}, {0.0F, -2.0F}, {-2.0F, 1.0F}};
-  EXPECT_EQ(base64_of(std::span(values).first(0)), "");
-  EXPECT_EQ(base64_of(std::span(values).first(1)), "AACAPwAAAAA=");
-  EXPECT_EQ(base64_of(std::span(values).first(2)), "AACAPwAAAAAAAAAAAAAAwA==");
-  EXPECT_EQ(base64_of(values), "AACAPwAAAAAAAAAAAAAAwAAAAMAAAIA/");
-}
 
 TEST(ReportProgram, EndsWithItsExitCode) {
   try {
@@ -49,7 +38,6 @@ class WithoutMatplotlib : public testing::Test {
     CLI::App app;
     add_frames(app);
     add_front_ends(app);
-    add_fidelity(app);
     try {
       app.parse(arguments + " --device none_of_this_name");
       FAIL() << "expected an error: " << arguments;
@@ -64,12 +52,10 @@ class WithoutMatplotlib : public testing::Test {
 };
 
 TEST_F(WithoutMatplotlib, PicturesAreRefusedBeforeAnythingIsMeasured) {
-  for (const std::string arguments : {"--png p", "frontends --png p", "fidelity --docs d"}) {
+  for (const std::string arguments : {"--png p", "frontends --png p"}) {
     expect_refusal(arguments);
   }
 }
-
-TEST_F(WithoutMatplotlib, APageOnStandardOutputNeedsNoPackage) { EXPECT_NO_THROW(require_report_program({})); }
 
 }  // namespace
 }  // namespace nearfield::bench

@@ -40,8 +40,7 @@ TEST(Bench, IsNamedWithItsPlacesWhereItIsNotInstalled) {
 TEST(Bench, GetsAllArgumentsAsTheyWereTyped) {
   const test::TemporaryFolder folder;
   write_stand_in(folder / "path", "found");
-  for (const std::string arguments :
-       {"", "--help", "frames --n 1,2 --sustain -1 --set=a=1 b -c x", "replay x"}) {
+  for (const std::string arguments : {"", "--help", "frames --n 1,2 --sustain -1 --set=a=1 b -c x", "replay x"}) {
     std::string expected = "found";
     std::istringstream words(arguments);
     for (std::string word; words >> word;) {

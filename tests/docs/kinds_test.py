@@ -62,9 +62,6 @@ EXCEPTIONS = {
     ("bench/front_ends/front_ends_report.cpp", "dot_product"): FIGURE,
     ("bench/report/front_ends.py", "decimated_fft"): FIGURE,
     ("bench/report/front_ends.py", "dot_product"): FIGURE,
-    ("bench/fidelity/fidelity_calibration.cpp", "sonah"): IMAGERS_COMPARED,
-    ("bench/report/fidelity_kinds.py", "sonah"): IMAGERS_COMPARED,
-    ("bench/report/fidelity_page.py", "popcount"): "a sentence of a page of figures",
     ("include/nearfield/settings.hpp", "pnah"): FIRST,
     ("include/nearfield/settings.hpp", "sonah"): FIRST,
     ("src/core/settings.cpp", "pnah"): FIRST,
@@ -80,15 +77,9 @@ EXCEPTIONS = {
     ("src/processors/images/image_plan.cpp", "row_power"): "the first processor where the section `holography` wants no images",
     ("bench/frames/frame_cases.cpp", "pnah"): FIRST,
     ("bench/here/here.cpp", "pnah"): FIRST,
-    ("bench/fidelity/fidelity.cpp", "sonah"): IMAGERS_COMPARED,
-    ("bench/fidelity/fidelity_imaging.cpp", "pnah"): IMAGERS_COMPARED,
-    ("bench/fidelity/fidelity_imaging.cpp", "sonah"): IMAGERS_COMPARED,
-    ("bench/fidelity/fidelity_imaging.hpp", "sonah"): IMAGERS_COMPARED,
     ("bench/imager/imager.cpp", "pnah"): IMAGERS_COMPARED,
     ("bench/imager/imager.cpp", "sonah"): IMAGERS_COMPARED,
     ("bench/imager/imager.hpp", "pnah"): IMAGERS_COMPARED,
-    ("bench/report/fidelity_page.py", "pnah"): IMAGERS_COMPARED,
-    ("bench/report/fidelity_page.py", "sonah"): IMAGERS_COMPARED,
 }
 
 

@@ -36,10 +36,9 @@ void become_bench(std::vector<std::string> arguments) {
 }
 
 void add_bench(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand(kBench,
-                         "Measure this device: whole frames, front ends, imager, fidelity, health; "
-                         "--here: whether it holds a configuration live");
+  CLI::App* command = app.add_subcommand(kBench,
+                                         "Measure this device: whole frames, front ends, imager, health; "
+                                         "--here: whether it holds a configuration live");
   command->set_help_flag();  // nearfield-bench handles all arguments, even --help
   command->prefix_command();
   command->callback([command] { become_bench(command->remaining()); });

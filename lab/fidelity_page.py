@@ -1,0 +1,214 @@
+"""The page docs/results/fidelity.md and its picture, of the rows that fidelity.py measured."""
+
+import math
+
+import numpy as np
+from common import markdown
+
+EXPECTED = "expected_error.png"
+LEAST, MOST = 0.4, 2.5  # of expected over true errors
+QUANTITIES = {"pressure": "pressure", "normal_velocity": "normal velocity", "active_intensity": "intensity"}
+
+
+def pick(rows, **wanted):
+    return [row for row in rows if all(row.get(key) == value for key, value in wanted.items())]
+
+
+def values(rows, name="relative_l2"):
+    return np.array([row[name] for row in rows if row.get(name) is not None])
+
+
+def distinct(rows, *keys):
+    return list(dict.fromkeys(tuple(row[key] for key in keys) for row in rows))
+
+
+def percent(value):
+    return "-" if not math.isfinite(value) else f"{100.0 * value:.2g}" if value < 0.1 else f"{100.0 * value:.0f}"
+
+
+def median_of(rows, name="relative_l2"):
+    found = values(rows, name)
+    return float(np.median(found)) if len(found) else math.nan
+
+
+def mean_of(rows):
+    found = values(rows)
+    return float(np.mean(found)) if len(found) else math.nan
+
+
+def mean_ratio(rows, others):
+    return mean_of(rows) / mean_of(others)
+
+
+# --- sections ---------------------------------------------------------------------------------------------------------
+
+HEAD = """# How close the images come
+
+`./dev fidelity` makes this page; {csv} beside it has every figure of every field, frequency, imager, extrapolation and filter. Device: {device}.
+
+Errors are |image - truth| / |truth| over all microphones, complex, in per cent. `imager: auto` is what is used when nothing is set: `sonah` where no
+pitch is above the standoff, else `pnah` with `plpbp` and the measured cut-off (`cos, auto`). *Best*: what a fixed setting reaches that was
+chosen with the truth in hand, for each frequency. Noise is white, {draws} draws, the same for every row.
+
+"""
+
+
+def cases(rows):
+    """A line for each imager, a column for each distance and ratio."""
+    rows = pick(rows, part="cases") + pick(rows, part="standoffs")
+    columns = distinct(rows, "standoff_m", "snr_db")
+    lines = [[extrapolation, name, *(percent(median_of(pick(rows, filter=name, extrapolation=extrapolation, standoff_m=standoff_m, snr_db=snr_db)))
+                                     for standoff_m, snr_db in columns)] for extrapolation, name in distinct(rows, "extrapolation", "filter")]
+    return """## Eight cases, 3 cm
+
+32 x 32 microphones 2 cm apart; monopoles 3 cm behind the surface in the middle and near the edge at 500, 2000 and 4000 Hz, and a pattern without
+end, sin(2 pi x / 0.27 m + 0.7) sin(2 pi y / 0.35 m + 0.4), at 500 and 2000 Hz; pressure. Median error by distance of the microphones and signal-to-noise ratio.
+
+""" + markdown(["extrapolation", "filter", *(f"{100 * standoff_m:g} cm, {snr_db:g} dB" for standoff_m, snr_db in columns)], lines)
+
+
+def scenes(rows):
+    rows = pick(rows, part="scenes")
+    columns = distinct(rows, "quantity", "snr_db")
+    lines = [[name, *(percent(median_of(pick(rows, filter=name, quantity=quantity, snr_db=snr_db))) for quantity, snr_db in columns)]
+             for (name,) in distinct(rows, "filter")]
+    return """## Pistons and plates
+
+The scenes of `config/scenes` with their exact fields, by integrals exact to 1e-9; the default extrapolation; median error over the scenes. A piston's velocity jumps at its
+rim, which no image with a cut-off below pi over the pitch can show.
+
+""" + markdown(["filter", *(f"{QUANTITIES[quantity]}, {snr_db:g} dB" for quantity, snr_db in columns)], lines)
+
+
+def bits(rows):
+    from_bits, spectra = pick(rows, part="bits"), pick(rows, part="cases")
+    ratios = distinct(from_bits, "snr_db")
+    lines = [[name, *(f"{mean_ratio(pick(from_bits, filter=name, snr_db=snr_db), of_cases(spectra, name, snr_db)):.2f}" for (snr_db,) in ratios)]
+             for (name,) in distinct(from_bits, "filter")]
+    return """## From bits
+
+The eight cases through fourth-order modulators, each tone at -32 dBFS, and `popcount` of order 1: the mean error over that from spectra.
+
+""" + markdown(["filter", *(f"{snr_db:g} dB" for (snr_db,) in ratios)], lines)
+
+
+def of_cases(spectra, name, snr_db):
+    return [row for row in pick(spectra, filter=name, snr_db=snr_db) if row["extrapolation"] in ("plpbp", "none")]
+
+
+def kinds(rows):
+    rows = [row for row in pick(rows, part="kinds") if not row["is_fitted"]]
+    names = [name for (name,) in distinct(pick(rows, quantity="pressure"), "filter")]
+    lines = [[kind, f"{snr_db:g}", *(" / ".join(percent(mean_of(pick(rows, field=kind, snr_db=snr_db, filter=name, quantity=quantity)))
+                                                for quantity in ("pressure", "normal_velocity")) for name in names)]
+             for kind, snr_db in distinct(rows, "field", "snr_db")]
+    return """## Scenes by kind
+
+Random scenes that no setting was chosen on, at 500, 2000 and 4000 Hz; monopoles lie 1.5 to 6 cm behind the surface, packets are bending waves
+under a Gaussian bell, and the wave from behind, 5 % of the field, counts as an error. Mean error of pressure / normal velocity.
+
+""" + markdown(["scenes", "dB", *names], lines)
+
+
+def ratios_of(rows, name, quantity):
+    """Expected over true errors; of a truth that is zero no error is relative."""
+    return np.array([row["error_estimate"] / row["relative_l2"] for row in pick(rows, filter=name, quantity=quantity)
+                     if row["relative_l2"] > 1e-6 and math.isfinite(row["error_estimate"])])
+
+
+def estimators(rows):
+    return [(name, quantity) for name, quantity in distinct(rows, "filter", "quantity") if name != "imager: auto" and len(ratios_of(rows, name, quantity))]
+
+
+def expected(rows):
+    rows = pick(rows, part="kinds")
+    lines = []
+    for name, quantity in estimators(rows):
+        for group, is_fitted in (("shown", False), ("fitted", True)):
+            ratios = ratios_of(pick(rows, is_fitted=is_fitted), name, quantity)
+            if len(ratios):
+                lines.append([name, QUANTITIES[quantity], group, str(len(ratios)), f"{np.median(ratios):.2f}",
+                              "{:.2f} to {:.2f}".format(*np.quantile(ratios, (0.025, 0.975))),
+                              f"{100.0 * np.mean((ratios >= LEAST) & (ratios <= MOST)):.0f} %"])
+    return f"""### Expected errors
+
+The error that is published with each image over the true one. *Fitted*: the four kinds on which constants of the expected errors were chosen
+([0026](../decisions/0026-expected-errors.md)); *shown*: the six others. *Within*: ratios from {LEAST} to {MOST}. A displacement's are the velocity's.
+
+""" + markdown(["imager or filter", "quantity", "kinds", "images", "median", "95 % of the ratios", "within"], lines) + (
+        f"![expected over true errors](../pictures/fidelity/{EXPECTED})\n\n")
+
+
+def data(rows):
+    rows = [row for row in pick(rows, part="data")]
+    files = distinct(rows, "field")
+    lines = [[extrapolation, name, *(f"{median_of(pick(rows, field=file, filter=name, extrapolation=extrapolation), 'ncc'):.3f}" for (file,) in files)]
+             for extrapolation, name in distinct(rows, "extrapolation", "filter") if extrapolation in ("plpbp", "lpbp", "none")]
+    return """## Files with a truth
+
+A plate and two violin shells computed by finite elements, and a violin that was measured with a hammer: normal velocity on the surface, no noise added. Median over
+the frequencies of NCC, |<image, truth>| over both norms.
+
+""" + markdown(["extrapolation", "filter", *(file for (file,) in files)], lines)
+
+
+# --- marks ------------------------------------------------------------------------------------------------------------
+
+def marks_of(rows):
+    """What, the mark, what was found, and whether it holds."""
+    def mark(what, least, most, found, unit=""):
+        scale = 100.0 if unit else 1.0
+        words = f"≤ {scale * most:g}{unit}" if least is None else f"≥ {scale * least:g}{unit}" if most is None else f"{least:g} to {most:g}"
+        return [what, words, f"{scale * found:.3g}{unit}", "yes" if (least is None or found >= least) and (most is None or found <= most) else "**no**"]
+
+    auto, best = pick(rows, part="cases", filter="imager: auto"), pick(rows, part="cases", filter="cos, best fixed cut-off", extrapolation="plpbp")
+    for (snr_db,) in distinct(auto, "snr_db"):
+        own = pick(auto, snr_db=snr_db)
+        over = values(own) / values(pick(best, snr_db=snr_db))
+        yield mark(f"eight cases, {snr_db:g} dB, mean error", None, 0.05 if snr_db >= 40.0 else 0.075, mean_of(own), " %")
+        yield mark(f"the same over the best fixed cut-off, mean / in any case 1.5: {np.max(over):.2f}", None, 1.2, float(np.mean(over)))
+        of_bits = pick(rows, part="bits", filter="imager: auto", snr_db=snr_db)
+        if of_bits:
+            yield mark(f"from bits over from spectra, {snr_db:g} dB", None, 1.2, mean_ratio(of_bits, own))
+    shown = [row for row in pick(rows, part="kinds", quantity="pressure") if not row["is_fitted"]]
+    over = [mean_ratio(*(pick(shown, field=kind, snr_db=snr_db, filter=name) for name in ("imager: auto", "cos, best fixed cut-off")))
+            for kind, snr_db in distinct(shown, "field", "snr_db")]
+    if over:
+        yield mark("scenes by kind, over the best fixed cut-off, mean", None, 1.1, float(np.mean(over)))
+        yield mark("the same, in any kind", None, 1.3, max(over))
+    shown = [row for row in pick(rows, part="kinds") if not row["is_fitted"]]
+    for name, quantity in estimators(shown):
+        ratios = ratios_of(shown, name, quantity)
+        yield mark(f"expected over true error, {name}, {QUANTITIES[quantity]}, median", 0.8, 1.4, float(np.median(ratios)))
+        yield mark(f"the same, share within {LEAST} to {MOST}", 0.95, None, float(np.mean((ratios >= LEAST) & (ratios <= MOST))), " %")
+    for (file,) in distinct(pick(rows, part="data"), "field"):
+        least = 0.6 if file == "violin_measured" else 0.86 if file.startswith("plate") else 0.88
+        yield mark(f"{file}, median NCC", least, None, median_of(pick(rows, part="data", field=file, filter="imager: auto"), "ncc"))
+
+
+def page_of(rows, device, options):
+    csv = options.csv.name if options.csv else "[fidelity.csv](fidelity.csv)"
+    text = HEAD.format(csv=csv, device=device, draws=options.draws)
+    text += "## Marks\n\nWhat the images have to reach with nothing set.\n\n" + markdown(["what", "mark", "found", "holds"], list(marks_of(rows)))
+    for part, section in (("cases", cases), ("scenes", scenes), ("bits", bits), ("kinds", kinds), ("kinds", expected), ("data", data)):
+        text += section(rows) if pick(rows, part=part) else ""
+    return text.rstrip("\n") + "\n"
+
+
+def draw(rows, folder):
+    from matplotlib.figure import Figure
+    rows = [row for row in pick(rows, part="kinds") if not row["is_fitted"]]
+    figure = Figure(figsize=(8, 6), layout="constrained")
+    axes = figure.subplots()
+    for name, quantity in estimators(rows):
+        some = pick(rows, filter=name, quantity=quantity)
+        axes.plot(100.0 * values(some), 100.0 * values(some, "error_estimate"), ".", label=f"{name}: {QUANTITIES[quantity]}")
+    ends = np.array([0.05, 200.0])
+    for ratio in (1.0, LEAST, MOST):
+        axes.plot(ends, ratio * ends, color="0.7", linewidth=0.8)
+    axes.loglog()
+    axes.set(xlabel="true error [%]", ylabel="expected error [%]", title=f"Expected and true errors; lines: equal, {LEAST} and {MOST} times")
+    if estimators(rows):
+        axes.legend(fontsize=8)
+    folder.mkdir(parents=True, exist_ok=True)
+    figure.savefig(folder / EXPECTED)

@@ -51,15 +51,14 @@ class PoolRecording : public Recording {
   }
   [[nodiscard]] const InputInfo& info() const override { return info_; }
   [[nodiscard]] const EnginePlan& plan() const override { return plan_; }
-  void begin(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
+  Batch begin(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
     const SampleSpan feed = feed_.next(first_sample, windows, engine);
     const std::span<std::uint32_t> room =
         engine.room_for_bits(static_cast<std::size_t>(feed.end - feed.first) * pool_.words_per_sample());
     pool_.copy(feed.first, room, engine.copying());
     engine.push_bits(feed.first, room);
-    engine.begin_windows(first_sample, windows);
+    return engine.begin({.first_sample = first_sample, .windows = windows});
   }
-  std::span<const WindowStatus> finish(Engine& engine) override { return engine.finish_windows(); }
 
  private:
   EnginePlan plan_;
@@ -125,14 +124,14 @@ class StreamedEngine {
     const std::vector<Product>& products = engine_->header(processor).products;
     const auto found =
         std::find_if(products.begin(), products.end(), [](const Product& one) { return one.name == kImages; });
-    const Products of_window = engine_->products(processor, 0);
+    const Products of_window = engine_->read(batch_, processor, 0).products;
     const auto values = values_of<std::complex<float>>(of_window[static_cast<std::size_t>(found - products.begin())]);
     return {values.begin(), values.end()};
   }
   /// A batch, until its images are in the host's memory.
   void advance() {
-    recording_.compute(next_ * static_cast<std::uint64_t>(plan_.settings.front_end.hop_samples),
-                       static_cast<std::size_t>(batch()), *engine_);
+    batch_ = recording_.compute(next_ * static_cast<std::uint64_t>(plan_.settings.front_end.hop_samples),
+                                static_cast<std::size_t>(batch()), *engine_);
     next_ += batch();
   }
 
@@ -140,6 +139,7 @@ class StreamedEngine {
   PoolRecording recording_;
   std::unique_ptr<Engine> engine_;
   std::uint64_t next_ = 0;
+  FinishedBatch batch_;  ///< computed last
   std::vector<Images> first_;
 };
 

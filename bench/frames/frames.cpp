@@ -38,7 +38,7 @@ class FedEngine {
       push(room);
       left -= part;
     }
-    engine_->compute_windows(first_, batch_);
+    (void)engine_->compute({.first_sample = first_, .windows = batch_});
   }
   [[nodiscard]] std::string front_end_name() const { return engine_->front_end_name(); }
   [[nodiscard]] std::string imager_name() const { return engine_->imager_name(); }
@@ -79,17 +79,16 @@ class FedEngine {
       left = left.subspan(part.size());
     }
     first_ += hop_ * batch_;
-    engine_->compute_windows(first_, batch_);
-    seen_ = seen_ + first_value();
+    seen_ = seen_ + first_value(engine_->compute({.first_sample = first_, .windows = batch_}));
   }
 
   /// Of the images; without holography of the last processor's first product.
-  [[nodiscard]] float first_value() {
-    const auto images = engine_->images();
+  [[nodiscard]] float first_value(const FinishedBatch& batch) {
+    const auto images = engine_->images(batch);
     if (!images.empty()) {
       return images[0].real();
     }
-    const Products products = engine_->products(engine_->processors() - 1, 0);
+    const Products products = engine_->read(batch, engine_->processors() - 1, 0).products;
     return products.empty() || products[0].empty() ? 0.0F : static_cast<float>(std::to_integer<int>(products[0][0]));
   }
 

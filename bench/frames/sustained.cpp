@@ -164,7 +164,7 @@ class StreamRun {
     run_.batch = plan.settings.device.batch;
     run_.in_flight = engine.batches_in_flight();
     feeder_.feed(next_ + to_count(plan.settings.front_end.window_samples) + (batch_ - 1) * hop_);
-    engine_.compute_windows(next_, static_cast<std::size_t>(batch_));  // the first window is not a hop's work
+    (void)engine_.compute(range());  // the first window is not a hop's work
     next_ += batch_ * hop_;
   }
   SustainedRun take() {
@@ -186,20 +186,23 @@ class StreamRun {
  private:
   /// A launch in flight.
   struct Begun {
-    std::uint64_t first_sample = 0;
+    Batch batch;
     Clock::time_point start;
   };
+  [[nodiscard]] WindowRange range() const {
+    return {.first_sample = next_, .windows = static_cast<std::size_t>(batch_)};
+  }
   void begin() {
-    begun_.push_back({.first_sample = next_, .start = Clock::now()});
+    const Clock::time_point start = Clock::now();
     feeder_.feed(batch_ * hop_);
-    engine_.begin_windows(next_, static_cast<std::size_t>(batch_));
+    begun_.push_back({.batch = engine_.begin(range()), .start = start});
     next_ += batch_ * hop_;
   }
   void finish() {
     const Begun begun = begun_.front();
     begun_.pop_front();
-    engine_.finish_windows();
-    const std::span<const std::complex<float>> images = engine_.images();
+    const FinishedBatch finished = engine_.finish(begun.batch);
+    const std::span<const std::complex<float>> images = engine_.images(finished);
     const std::uint64_t sum = checksum_of(images);
     run_.slowest_s = std::max(run_.slowest_s, seconds_between(begun.start, Clock::now()));
     run_.repeated += run_.frames > 0 && sum == last_sum_ ? 1U : 0U;
@@ -209,7 +212,7 @@ class StreamRun {
     for (; kept_at_ < run_.frames + batch_; kept_at_ += options_.every) {
       const std::uint64_t index = kept_at_ - run_.frames;
       const auto image = images.subspan(static_cast<std::size_t>(index) * size, size);
-      options_.keep({.first_sample = begun.first_sample + index * hop_, .images = {image.begin(), image.end()}});
+      options_.keep({.first_sample = finished.first_sample() + index * hop_, .images = {image.begin(), image.end()}});
     }
     run_.frames += batch_;
   }
@@ -249,8 +252,8 @@ ImageCheck check_frames(const EnginePlan& plan, const BitPool& pool, const std::
     std::vector<std::complex<float>>& images = expected[frame.first_sample % pool.samples()];
     if (images.empty()) {
       Feeder(*engine, pool, history + window, frame.first_sample - history).feed(history + window);
-      engine->compute_window(frame.first_sample);
-      images.assign(engine->images().begin(), engine->images().end());
+      const auto computed = engine->images(engine->compute({.first_sample = frame.first_sample}));
+      images.assign(computed.begin(), computed.end());
     }
     const double relative = difference(frame.images, images);
     if (check.frames == 0 || relative > check.worst) {

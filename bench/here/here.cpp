@@ -134,13 +134,15 @@ class LiveFrames {
       push(fed, static_cast<std::size_t>(part) * words_per_sample_);
       fed += part;
     }
-    engine_->compute_windows(next_, 1);
-    std::uint32_t due = 0;
+    const FinishedBatch batch = engine_->compute({.first_sample = next_});
+    std::vector<std::size_t> due;
     for (std::size_t processor = 0; processor < engine_->processors(); ++processor) {
-      due |= engine_->is_late(processor) && engine_->is_due(processor, window_number_) ? 1U << processor : 0U;
+      if (engine_->is_late(processor) && engine_->is_due(processor, window_number_)) {
+        due.push_back(processor);
+      }
     }
-    if (due != 0) {
-      engine_->begin_late(due);
+    if (!due.empty()) {
+      engine_->begin_late(batch, due);
       engine_->finish_late();
     }
     next_ += hop_;

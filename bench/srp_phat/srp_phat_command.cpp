@@ -229,11 +229,12 @@ void run_srp(const SrpArguments& arguments) {
   for (const SrpCut& cut : cuts_of(arguments, device.info(), plan)) {
     const std::unique_ptr<Processor> processor = make_srp_phat(device, one.plan, cut);
     SrpRun run = {.cut = cut,
-                  .timing = time_frames(device, arguments.timing,
-                                        {.prepare = [] {},
-                                         .phases = {{"window", [&] { processor->enqueue(spectra, status, 1); }}},
-                                         .waits = false})};
-    const auto map = values_of<float>(processor->products(0)[1]);
+                  .timing = time_frames(
+                      device, arguments.timing,
+                      {.prepare = [] {},
+                       .phases = {{"window", [&] { processor->enqueue({.spectra = spectra, .status = status}); }}},
+                       .waits = false})};
+    const auto map = values_of<float>(processor->products({}).products[1]);
     if (expected.empty()) {
       expected.assign(map.begin(), map.end());
     }

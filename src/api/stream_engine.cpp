@@ -161,9 +161,9 @@ void StreamEngine::push_spectra(std::span<const std::complex<float>> spectra) {
   spectra_.push(spectra);
 }
 
-std::span<const WindowStatus> StreamEngine::compute(std::uint64_t first_sample) {
+FinishedBatch StreamEngine::compute(std::uint64_t first_sample) {
   if (plan_.input == InputForm::kSpectra) {
-    return engine_->compute_spectra(spectra_.samples(window_, window_ + 1));
+    return engine_->compute_spectra(spectra_.samples(window_, window_ + 1), window_);
   }
   const SampleSpan feed = feeder_.next(first_sample, 1, *engine_);
   if (plan_.input == InputForm::kBits) {
@@ -174,7 +174,7 @@ std::span<const WindowStatus> StreamEngine::compute(std::uint64_t first_sample) 
   } else {
     engine_->push_samples(feed.first, samples_.samples(feed.first, feed.end));
   }
-  return engine_->compute_windows(first_sample, 1);
+  return engine_->compute({.first_sample = first_sample});
 }
 
 bool StreamEngine::compute_next() {
@@ -185,17 +185,12 @@ bool StreamEngine::compute_next() {
   }
   mask_.use(masks_, first_sample);
   search_->begin(window_);
-  const std::span<const WindowStatus> statuses = compute(first_sample);
-  search_->look(window_, statuses);
-  std::uint32_t due = 0;
-  for (std::size_t p = 0; p < engine_->processors(); ++p) {
-    due |= engine_->is_due(p, window_) ? 1U << p : 0U;
-  }
-  engine_->begin_late(due & engine_->late());
-  engine_->finish_late();
+  batch_ = compute(first_sample);
+  search_->look(batch_);
+  engine_->compute_late(batch_);
   in_hand_ = 0;
   const int channels = plan_.settings.array.geometry.channels();
-  const int non_finite = statuses.front().non_finite_microphones;
+  const int non_finite = batch_.statuses().front().non_finite_microphones;
   if (too_many_are_not_finite(non_finite, channels)) {
     const std::uint64_t window = window_;
     in_hand_ = engine_->processors();
@@ -214,7 +209,7 @@ bool StreamEngine::compute_next() {
 
 void StreamEngine::leave_window() {
   if (watch_->is_due(first_of(window_))) {
-    engine_->read_spectra(0, watched_spectra_);
+    engine_->read_spectra(batch_, 0, watched_spectra_);
     if (std::optional<MicrophoneWatch::Found> found = watch_->add(first_of(window_), watched_spectra_)) {
       masks_.add(found->from_sample, std::move(found->channels));
     }
@@ -233,17 +228,18 @@ void StreamEngine::leave_window() {
 
 nf_engine_frame StreamEngine::frame_of(std::size_t processor) {
   const std::uint64_t first = engine_->window_of(processor, first_of(window_)).first * bits_per_sample_;
-  engine_->stamp(processor, 0, {.sequence = window_, .first_bit_time = first});
+  const FrameProducts read =
+      engine_->read(batch_, processor, 0, FrameStamp{.sequence = window_, .first_bit_time = first});
   products_.clear();
-  for (const std::span<const std::byte>& product : engine_->products(processor, 0)) {
+  for (const std::span<const std::byte>& product : read.products) {
     products_.push_back(product.data());
   }
   return {.processor = static_cast<std::uint32_t>(processor),
-          .flags = engine_->flags(processor, 0),
+          .flags = read.flags,
           .sequence = window_,
           .first_sample = first,
-          .valid_microphones = engine_->valid_microphones(processor, 0),
-          .missing_information = engine_->missing_information(processor, 0),
+          .valid_microphones = read.valid_microphones,
+          .missing_information = read.missing_information,
           .products = products_.data()};
 }
 
@@ -264,7 +260,7 @@ std::optional<nf_engine_frame> StreamEngine::find_next() {
     }
     while (*in_hand_ < engine_->processors()) {
       const std::size_t processor = (*in_hand_)++;
-      if (engine_->is_due(processor, window_) && engine_->has_products(processor, 0)) {
+      if (engine_->is_due(processor, window_) && engine_->has_products(batch_, processor, 0)) {
         return frame_of(processor);
       }
     }

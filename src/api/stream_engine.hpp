@@ -88,7 +88,7 @@ class StreamEngine {
   [[nodiscard]] std::uint64_t first_of(std::uint64_t window) const { return window * hop_samples_; }
   /// True if the next window has been pushed; computes it and starts with its first processor.
   bool compute_next();
-  std::span<const WindowStatus> compute(std::uint64_t first_sample);
+  FinishedBatch compute(std::uint64_t first_sample);
   /// Finishes a window whose frames were all returned.
   void leave_window();
   std::optional<nf_engine_frame> find_next();
@@ -111,6 +111,7 @@ class StreamEngine {
   Pending<float> samples_;
   Pending<std::complex<float>> spectra_;
   std::uint64_t window_ = 0;            ///< the current window, or the next one
+  FinishedBatch batch_;                 ///< the current window, once it is computed
   std::optional<std::size_t> in_hand_;  ///< the next processor of the current window
   bool is_broken_ = false;              ///< an error left part of a window computed
   std::vector<const void*> products_;   ///< products of the frame returned last

@@ -151,10 +151,7 @@ std::string key_of(const Settings& run, const FrontEndSettings& front_end) {
 }  // namespace
 
 Engine::Engine(const EnginePlan& plan, std::vector<std::size_t> devices)
-    : plan_(plan),
-      window_samples_(static_cast<std::uint64_t>(plan.settings.front_end.window_samples)),
-      hop_samples_(static_cast<std::uint64_t>(plan.settings.front_end.hop_samples)),
-      taps_(1) {
+    : plan_(plan), clock_(plan.settings.front_end), taps_(1) {
   const bool has_spectra = plan.input == InputForm::kSpectra;
   if (has_spectra && !plan.settings.front_end.bands_hz.empty()) {
     throw ConfigError("front_end.bands_hz: expected bits or time data, found spectra, which are no whole set of bins");
@@ -349,20 +346,23 @@ std::vector<Engine::Wanted> Engine::wanted_processors() const {
   return wanted;
 }
 
-void Engine::add_results(ResultHeader header, const Wanted& wanted, std::span<const int> subset,
-                         const ImagesOnHost* images) {
+void Engine::add_results(const Wanted& wanted, ProcessorBase& processor) {
+  ResultHeader header = processor.header();
   header.config = to_yaml(plan_.settings);
   header.device = device_name_of(wanted.device);
   header.front_end = taps_[wanted.tap].name;
+  const auto* const images = dynamic_cast<const ImagesOnHost*>(&processor);
   if (images != nullptr && results_.empty()) {
     schedule_ = SearchSchedule(static_cast<std::uint64_t>(images->plan().search_every_hops()));
   } else if (images != nullptr) {  // only the first processor searches
     header.memory_hops = *header.memory_hops - kSearchesOfMemory * std::int64_t{images->plan().search_every_hops()};
   }
+  const std::span<const int> subset = processor.subset();
   results_.push_back({.header = std::move(header),
                       .every_hops = wanted.every_hops,
                       .tap = wanted.tap,
                       .subset = {subset.begin(), subset.end()},
+                      .processor = &processor,
                       .images = images});
 }
 
@@ -382,15 +382,11 @@ std::uint64_t Engine::piece_samples() const {
 }
 
 SampleSpan Engine::window_of(std::size_t processor, std::uint64_t first_sample) const {
-  return {.first = taps_[tap_of(processor)].first(first_sample), .end = first_sample + window_samples_};
+  return {.first = taps_[tap_of(processor)].first(first_sample), .end = clock_.end_of(first_sample)};
 }
 
 bool Engine::reaches(std::size_t processor, std::uint64_t first_sample) const {
   return static_cast<std::int64_t>(first_sample) >= taps_[tap_of(processor)].lead_samples;
-}
-
-bool Engine::has_products(std::size_t processor, std::size_t window) const {
-  return window >= taps_[tap_of(processor)].absent;
 }
 
 std::vector<std::uint64_t> Engine::begin_taps(std::uint64_t first_window, std::uint64_t origin) {
@@ -399,7 +395,7 @@ std::vector<std::uint64_t> Engine::begin_taps(std::uint64_t first_window, std::u
   for (const Tap& tap : taps_) {
     std::uint64_t window = first_window;
     while (static_cast<std::int64_t>(window - origin) < tap.lead_samples) {
-      window += hop_samples_;  // first window that the tap can have; sliding sums count hops from it
+      window = clock_.later(window, 1);  // first window that the tap can have; sliding sums count hops from it
     }
     const std::uint64_t first = tap.first(window);
     begins.push_back(first - std::min(tap.history_samples, first - origin));
@@ -407,27 +403,233 @@ std::vector<std::uint64_t> Engine::begin_taps(std::uint64_t first_window, std::u
   return begins;
 }
 
-void Engine::count_absent(std::uint64_t first_sample, std::size_t windows) {
-  for (Tap& tap : taps_) {
+void Engine::require_windows(std::size_t windows) const {
+  const auto batch = static_cast<std::size_t>(plan_.settings.device.batch);
+  if (windows < 1 || windows > batch) {
+    throw Error(ExitCode::kInternal,
+                fmt::format("engine: expected 1 to {} windows at a time, found {}", batch, windows));
+  }
+}
+
+std::shared_ptr<BatchState> Engine::new_batch(const WindowRange& range) {
+  require_windows(range.windows);
+  const auto free =
+      std::find_if(batches_.begin(), batches_.end(), [](const auto& one) { return one.use_count() == 1; });
+  std::shared_ptr<BatchState> batch =
+      free != batches_.end() ? *free : batches_.emplace_back(std::make_shared<BatchState>());
+  batch->number = last_number_ + 1;
+  batch->place = batches_in_flight_ > 1 ? 1 - place_ : 0;
+  batch->is_finished = false;
+  batch->first_sample = range.first_sample;
+  batch->statuses.assign(range.windows, WindowStatus());
+  batch->hops.incomplete.clear();
+  for (std::size_t i = 0; i < range.missing_bits.size(); ++i) {
+    batch->statuses[i].missing_bits = range.missing_bits[i];
+    if (range.missing_bits[i] > 0) {
+      batch->hops.incomplete.resize(range.windows, 0);
+      batch->hops.incomplete[i] = 1;
+    }
+  }
+  batch->taps.resize(taps_.size());
+  for (BatchState::Tap& tap : batch->taps) {
+    tap.is_enqueued = false;
     tap.absent = 0;
-    while (tap.absent < windows &&
-           static_cast<std::int64_t>(first_sample + tap.absent * hop_samples_ - origin_) < tap.lead_samples) {
-      ++tap.absent;
+    tap.present = 0;
+    tap.taker.reset();
+    tap.statuses.assign(range.windows, WindowStatus());
+  }
+  batch->memory_flags.resize(results_.size());
+  for (std::vector<std::uint32_t>& flags : batch->memory_flags) {
+    flags.clear();
+  }
+  return batch;
+}
+
+Batch Engine::begun(std::shared_ptr<BatchState> batch) {
+  last_number_ = batch->number;
+  place_ = batch->place;
+  turn_ordered();
+  return Batch(in_flight_.emplace_back(std::move(batch)));
+}
+
+Batch Engine::begin(const WindowRange& range) {
+  require_room_in_flight("begin()");
+  std::shared_ptr<BatchState> batch = new_batch(range);
+  begin_hops(*batch, range.first_hop.value_or(range.first_sample / clock_.hop_samples()));
+  count_absent(*batch);
+  enqueue(*batch);
+  return begun(std::move(batch));
+}
+
+Batch Engine::begin_spectra(std::span<const std::complex<float>> spectra, std::optional<std::uint64_t> first_hop) {
+  require_idle("begin_spectra()");
+  std::shared_ptr<BatchState> batch = new_batch({.windows = spectra.size() / spectra_values()});
+  begin_hops(*batch, first_hop.value_or(end_hop_.value_or(0)));
+  enqueue(*batch, spectra);
+  return begun(std::move(batch));
+}
+
+FinishedBatch Engine::finish(const Batch& batch) {
+  if (in_flight_.empty() || !(Batch(in_flight_.front()) == batch)) {
+    throw Error(ExitCode::kInternal, fmt::format("engine: finish(): expected the oldest batch in flight, found {}",
+                                                 in_flight_.empty() ? "none in flight" : "another one"));
+  }
+  const std::shared_ptr<BatchState> oldest = std::move(in_flight_.front());
+  in_flight_.pop_front();
+  wait_for(*oldest);
+  take_statuses(*oldest);
+  oldest->is_finished = true;
+  return FinishedBatch(oldest);
+}
+
+FinishedBatch Engine::compute(const WindowRange& range) {
+  require_idle("compute()");
+  return finish(begin(range));
+}
+
+void Engine::take_statuses(BatchState& batch) const {
+  for (std::size_t i = 0; i < batch.statuses.size(); ++i) {
+    WindowStatus& status = batch.statuses[i];
+    const WindowStatus& of_tap = batch.taps.front().statuses[i];
+    status.flags = of_tap.flags | (results_.empty() ? 0U : batch.memory_flags.front()[i]) |
+                   (status.missing_bits > 0 ? std::uint32_t{kFlagMissingBits} : 0U);
+    status.non_finite_microphones = of_tap.non_finite_microphones;
+  }
+}
+
+const std::shared_ptr<BatchState>& Engine::newest(const FinishedBatch& batch, std::string_view call) const {
+  require_idle(call);
+  const auto own = std::find_if(batches_.begin(), batches_.end(), [&](const auto& one) { return Batch(one) == batch; });
+  if (own == batches_.end() || (*own)->number != last_number_) {
+    throw Error(ExitCode::kInternal, fmt::format("engine: {}: expected the batch begun last, found another one", call));
+  }
+  return *own;
+}
+
+void Engine::begin_late(const FinishedBatch& batch, std::span<const std::size_t> processors) {
+  enqueue_late(newest(batch, "begin_late()"), processors);
+}
+
+void Engine::compute_late(const FinishedBatch& batch) {
+  std::vector<std::size_t> due;
+  bool has_late = false;
+  for (std::size_t p = 0; p < processors(); ++p) {
+    has_late |= is_late(p);
+    bool is_due_here = false;
+    for (std::size_t i = 0; i < batch.windows(); ++i) {
+      is_due_here |= is_due(p, batch.first_hop() + i);
+    }
+    if (is_late(p) && is_due_here) {
+      due.push_back(p);
+    }
+  }
+  if (has_late) {
+    begin_late(batch, due);
+    finish_late();
+  }
+}
+
+FrameProducts Engine::read(const Batch& batch, std::size_t processor, std::size_t window,
+                           const std::optional<FrameStamp>& stamp, bool is_last) {
+  const BatchState& state = batch.state();
+  const Results& results = results_.at(processor);
+  if (!state.is_finished || state.memory_flags[processor].empty() || results.begun.at(state.place) != state.number) {
+    throw Error(ExitCode::kInternal,
+                fmt::format("engine: read(): expected products of processor {} for a finished batch, found those of "
+                            "another batch or none",
+                            results.header.processor));
+  }
+  const std::size_t present = window - state.taps[results.tap].absent;
+  const WindowProducts made =
+      results.processor->products({.window = present, .place = state.place, .stamp = stamp, .is_last = is_last});
+  const int non_finite = non_finite_microphones(state, processor, present);
+  FrameProducts frame;
+  frame.products = made.products;
+  frame.missing_bit_times = made.missing_bit_times;
+  frame.valid_microphones = valid_microphones(processor, non_finite);
+  frame.missing_information = missing_information(processor, non_finite);
+  const bool lacks_information = static_cast<double>(frame.missing_information) > kMostMissingInformation;
+  frame.flags = flags(state, processor, present) | state.memory_flags[processor][window] |
+                (lacks_information ? std::uint32_t{kFlagInformationMissing} : 0U);
+  return frame;
+}
+
+void Engine::read_spectra(const FinishedBatch& batch, std::size_t window,
+                          std::span<std::complex<float>> spectra) const {
+  (void)newest(batch, "read_spectra()");
+  copy_spectra(window, spectra);
+}
+
+void Engine::image_again(const FinishedBatch& batch) {
+  const std::shared_ptr<BatchState>& state = newest(batch, "image_again()");
+  if (!results_.empty()) {
+    compute_again(*state);
+  }
+}
+
+void Engine::use(const Masks& masks) {
+  require_idle("use()");
+  for (const Results& results : results_) {
+    results.processor->use(masks.at(results.tap));
+  }
+  mask_ = std::make_shared<const MicrophoneMask>(masks.front());
+  masked_.clear();
+  std::transform(masks.begin(), masks.end(), std::back_inserter(masked_),
+                 [](const MicrophoneMask& mask) { return mask.channels; });
+  missing_.clear();
+  std::transform(masks.begin(), masks.end(), std::back_inserter(missing_),
+                 [](const MicrophoneMask& mask) { return mask.missing.largest(); });
+}
+
+void Engine::adopt(const std::shared_ptr<const Findings>& findings) {
+  require_idle("adopt()");
+  if (results_.empty()) {
+    throw Error(ExitCode::kInternal, "engine: expected a processor to adopt findings, found none");
+  }
+  results_.front().processor->adopt(findings);
+}
+
+void Engine::forget() {
+  require_idle("forget()");
+  end_hop_.reset();
+  search_ = SearchSchedule::kNoNumber;
+  for (const Results& results : results_) {
+    results.processor->forget();
+  }
+}
+
+void Engine::forget_unbounded() {
+  require_idle("forget_unbounded()");
+  for (const Results& results : results_) {
+    if (results.header.memory_hops.value_or(kUnboundedMemory) == kUnboundedMemory) {
+      results.processor->forget();
     }
   }
 }
 
-void Engine::begin_hops(std::uint64_t first_hop, std::size_t windows) {
-  hops_ = given_hops_ ? std::exchange(given_hops_, std::nullopt).value() : FrameHops{.first = first_hop};
-  first_hop_ = end_hop_ == hops_.first ? first_hop_ : hops_.first;
-  searched_hop_before_ = searched_hop_;
-  end_hop_ = hops_.first + windows;
+void Engine::count_absent(BatchState& batch) const {
+  for (std::size_t t = 0; t < taps_.size(); ++t) {
+    std::size_t& absent = batch.taps[t].absent;
+    while (absent < batch.statuses.size() &&
+           static_cast<std::int64_t>(clock_.later(batch.first_sample, absent) - origin_) < taps_[t].lead_samples) {
+      ++absent;
+    }
+  }
 }
 
-FrameHops Engine::hops_without(std::size_t absent) const {
-  FrameHops hops{.first = hops_.first + absent};
-  if (!hops_.incomplete.empty()) {
-    hops.incomplete.assign(hops_.incomplete.begin() + static_cast<std::ptrdiff_t>(absent), hops_.incomplete.end());
+void Engine::begin_hops(BatchState& batch, std::uint64_t first_hop) {
+  batch.hops.first = first_hop;
+  first_hop_ = end_hop_ == first_hop ? first_hop_ : first_hop;
+  batch.computed_from = first_hop_;
+  batch.searched_from = searched_hop_;
+  end_hop_ = first_hop + batch.statuses.size();
+}
+
+FrameHops Engine::hops_without(const BatchState& batch, std::size_t absent) {
+  FrameHops hops{.first = batch.hops.first + absent};
+  const std::vector<std::int32_t>& incomplete = batch.hops.incomplete;
+  if (!incomplete.empty()) {
+    hops.incomplete.assign(incomplete.begin() + static_cast<std::ptrdiff_t>(absent), incomplete.end());
   }
   return hops;
 }
@@ -437,31 +639,22 @@ std::int64_t Engine::computed_memory_hops(std::size_t processor) const {
   return processor == 0 ? memory_hops - kSearchesOfMemory * static_cast<std::int64_t>(schedule_.every()) : memory_hops;
 }
 
-void Engine::note_memory(std::size_t processor) {
-  Results& results = results_.at(processor);
+void Engine::note_begun(BatchState& batch, std::size_t processor) {
+  results_.at(processor).begun.at(batch.place) = batch.number;
   const auto memory_hops = static_cast<std::uint64_t>(std::max<std::int64_t>(computed_memory_hops(processor), 0));
   const bool is_searched = processor == 0 && schedule_.is_on();
-  std::uint64_t searched_hop = searched_hop_before_;
-  results.memory_flags.clear();
-  for (std::uint64_t hop = hops_.first; hop < *end_hop_; ++hop) {
+  std::uint64_t searched_hop = batch.searched_from;
+  std::vector<std::uint32_t>& flags = batch.memory_flags.at(processor);
+  flags.clear();
+  for (std::uint64_t hop = batch.hops.first; hop < batch.hops.first + batch.statuses.size(); ++hop) {
     if (is_searched && search_ != schedule_.holding_at(hop)) {
       searched_hop = hop + 1;
     }
-    const bool is_full = (first_hop_ == 0 || hop - first_hop_ >= memory_hops) &&
+    const bool is_full = (batch.computed_from == 0 || hop - batch.computed_from >= memory_hops) &&
                          (!is_searched || searched_hop == 0 || hop >= searched_hop + memory_hops);
-    results.memory_flags.push_back(is_full ? 0U : std::uint32_t{kFlagMemoryNotFull});
+    flags.push_back(is_full ? 0U : std::uint32_t{kFlagMemoryNotFull});
   }
   searched_hop_ = is_searched ? searched_hop : searched_hop_;
-}
-
-void Engine::set_masks(const Masks& masks) {
-  mask_ = std::make_shared<const MicrophoneMask>(masks.front());
-  masked_.clear();
-  std::transform(masks.begin(), masks.end(), std::back_inserter(masked_),
-                 [](const MicrophoneMask& mask) { return mask.channels; });
-  missing_.clear();
-  std::transform(masks.begin(), masks.end(), std::back_inserter(missing_),
-                 [](const MicrophoneMask& mask) { return mask.missing.largest(); });
 }
 
 std::span<const float> Engine::in_channel_order(std::span<const float> samples) {
@@ -493,32 +686,23 @@ std::vector<int> Engine::of_processor(std::size_t processor, std::vector<int> ch
   return channels;
 }
 
-float Engine::missing_information(std::size_t processor, std::size_t window) const {
+float Engine::missing_information(std::size_t processor, int non_finite) const {
   if (results_.at(processor).images == nullptr) {
     return 0.0F;
   }
   const std::size_t tap = tap_of(processor);
   const int used = taps_[tap].array.geometry.channels() - static_cast<int>(masked_[tap].size());
-  return static_cast<float>(
-      missing_with(static_cast<double>(missing_[tap]), non_finite_microphones(processor, window), used));
+  return static_cast<float>(missing_with(static_cast<double>(missing_[tap]), non_finite, used));
 }
 
-std::uint32_t Engine::information_flag(std::size_t processor, std::size_t window) const {
-  return static_cast<double>(missing_information(processor, window)) > kMostMissingInformation
-             ? std::uint32_t{kFlagInformationMissing}
-             : 0U;
-}
-
-std::uint32_t Engine::valid_microphones(std::size_t processor, std::size_t window) const {
-  const std::size_t tap = tap_of(processor);
-  const std::vector<std::int32_t>& masked = masked_[tap];
+std::uint32_t Engine::valid_microphones(std::size_t processor, int non_finite) const {
+  const std::vector<std::int32_t>& masked = masked_[tap_of(processor)];
   const std::vector<int>& subset = results_.at(processor).subset;
   const std::size_t channels = microphones(processor);
   const auto of_subset = [&](int channel) { return std::binary_search(masked.begin(), masked.end(), channel); };
   const std::size_t missing =
       subset.empty() ? masked.size() : static_cast<std::size_t>(std::count_if(subset.begin(), subset.end(), of_subset));
-  const std::size_t lost = missing + static_cast<std::size_t>(non_finite_microphones(processor, window));
-  return static_cast<std::uint32_t>(channels - std::min(channels, lost));
+  return static_cast<std::uint32_t>(channels - std::min(channels, missing + static_cast<std::size_t>(non_finite)));
 }
 
 std::vector<ArrayPlan> Engine::array_plans() const {
@@ -543,86 +727,39 @@ std::size_t Engine::possible_in_flight(const std::vector<Wanted>& wanted) const 
 }
 
 void Engine::require_room_in_flight(std::string_view call) const {
-  if (in_flight_ >= batches_in_flight_) {
+  if (in_flight_.size() >= batches_in_flight_) {
     throw Error(ExitCode::kInternal,
                 fmt::format("engine: {}: expected at most {} batches in flight before it, found {}", call,
-                            batches_in_flight_ - 1, in_flight_));
+                            batches_in_flight_ - 1, in_flight_.size()));
   }
 }
 
 void Engine::require_idle(std::string_view call) const {
-  if (in_flight_ > 0) {
+  if (!in_flight_.empty()) {
     throw Error(ExitCode::kInternal,
-                fmt::format("engine: {}: expected no batch in flight, found {}", call, in_flight_));
+                fmt::format("engine: {}: expected no batch in flight, found {}", call, in_flight_.size()));
   }
 }
 
-void Engine::count_finished() {
-  if (in_flight_ == 0) {
-    throw Error(ExitCode::kInternal, "engine: finish_windows(): expected a batch in flight, found none");
-  }
-  --in_flight_;
+std::span<const std::complex<float>> Engine::images(const FinishedBatch& batch) const {
+  const bool has_images = !results_.empty() && results_.front().images != nullptr;
+  return has_images ? results_.front().images->images(batch.state().place) : std::span<const std::complex<float>>();
 }
 
-Engine::Marks Engine::marks() const {
-  Marks marks;
-  std::transform(taps_.begin(), taps_.end(), std::back_inserter(marks.absent),
-                 [](const Tap& tap) { return tap.absent; });
-  std::transform(results_.begin(), results_.end(), std::back_inserter(marks.memory_flags),
-                 [](const Results& results) { return results.memory_flags; });
-  return marks;
+std::span<const FilterReport> Engine::reports(const FinishedBatch& batch) const {
+  const bool has_images = !results_.empty() && results_.front().images != nullptr;
+  return has_images ? results_.front().images->reports(batch.state().place) : std::span<const FilterReport>();
 }
 
-void Engine::restore(Marks&& marks) {
-  for (std::size_t t = 0; t < taps_.size(); ++t) {
-    taps_[t].absent = marks.absent.at(t);
-  }
-  for (std::size_t p = 0; p < results_.size(); ++p) {
-    results_[p].memory_flags = std::move(marks.memory_flags.at(p));
-  }
-}
-
-std::uint32_t Engine::late() const {
-  std::uint32_t late = 0;
-  for (std::size_t p = 0; p < processors(); ++p) {
-    late |= is_late(p) ? 1U << p : 0U;
-  }
-  return late;
-}
-
-std::span<const std::complex<float>> Engine::images() const {
-  return results_.empty() || results_.front().images == nullptr ? std::span<const std::complex<float>>()
-                                                                : results_.front().images->images();
-}
-
-std::span<const FilterReport> Engine::reports() const {
-  return results_.empty() || results_.front().images == nullptr ? std::span<const FilterReport>()
-                                                                : results_.front().images->reports();
-}
-
-void Engine::fill(std::size_t window, ImageFrame& frame) {
+void Engine::fill(const Batch& batch, std::size_t window, ImageFrame& frame) {
   const ImageFrame before = std::move(frame);
   Frame products;
-  products.products = this->products(0, window);
+  products.products = read(batch, 0, window).products;
   frame = image_frame_of(images_header(*this), products);
   frame.first_sample = before.first_sample;
   frame.timestamp_ns = before.timestamp_ns;
   frame.flags = before.flags;
   frame.missing_bits = before.missing_bits;
-}
-
-int Engine::image_window(std::uint64_t first_sample, ImageFrame& frame) {
-  const WindowStatus status = compute_window(first_sample);
-  fill(0, frame);
-  frame.flags = status.flags;
-  return status.non_finite_microphones;
-}
-
-int Engine::image_spectra(std::span<const std::complex<float>> spectra, ImageFrame& frame) {
-  const WindowStatus status = compute_spectra(spectra).front();
-  fill(0, frame);
-  frame.flags = status.flags;
-  return status.non_finite_microphones;
 }
 
 ImagesHeader images_header(const Engine& engine) { return images_header_of(engine.header(0)).value(); }

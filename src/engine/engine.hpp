@@ -2,6 +2,7 @@
 #include <array>
 #include <complex>
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <memory>
 #include <optional>
@@ -14,7 +15,9 @@
 #include "cl/device.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "core/streaming_copy.hpp"
+#include "engine/batch.hpp"
 #include "engine/search_schedule.hpp"
+#include "engine/stream_clock.hpp"
 #include "frontend/front_end.hpp"
 #include "imaging/priors/missing_information.hpp"
 #include "imaging/shared/microphone_mask.hpp"
@@ -59,36 +62,34 @@ struct EnginePlan {
   std::shared_ptr<const ArrayFiles> files = nullptr;  ///< files that the settings name by path; null: none is read
 };
 
-/// Decimated samples first to end - 1 of the stream.
-struct SampleSpan {
-  std::uint64_t first = 0;
-  std::uint64_t end = 0;
-};
-
-/// Status of a computed window, without its products.
-struct WindowStatus {
-  std::uint32_t flags = 0;  ///< flags of the first processor's products
-  int non_finite_microphones = 0;
-  std::uint64_t missing_bits = 0;  ///< bit-times that never arrived; filled in by the caller that feeds the engine
-};
-
 /// [array plan], in the order of Engine::array_plans(), for the same microphones.
 using Masks = std::vector<MicrophoneMask>;
 /// May be called on any thread; takes milliseconds for many microphones.
 Masks make_masks(const std::vector<ArrayPlan>& plans, const std::vector<int>& channels);
 
+/// A window's products and what is known of them.
+struct FrameProducts {
+  Products products;  ///< valid until the next read() of this processor and until a later batch takes their memory
+  std::uint32_t flags = 0;
+  std::uint32_t valid_microphones = 0;  ///< used for them: neither masked nor not finite
+  /// Largest share, over all frequencies, of the information in the window's images that is lost with the missing
+  /// microphones (MissingInformation); 0 for a processor that makes no images.
+  float missing_information = 0.0F;
+  std::uint64_t missing_bit_times = 0;  ///< most of any window that they depend on, where stamped; 0: its own alone
+};
+
 /// From input to products: a front end and the processors of its spectra as one. Built once, then fed and asked window
 /// by window.
 ///
-/// Windows are computed in batches: begin_windows() enqueues one, finish_windows() waits for it. With two batches in
-/// flight the device computes one while the host reads the products of the previous one and feeds the next. Calls that
-/// change the computation or read spectra require that no batch is in flight.
+/// Windows are computed in batches: begin() enqueues one, finish() waits for it, read() gives its frames. With two
+/// batches in flight the device computes one while the host reads the products of the previous one and feeds the next.
+/// Calls that change the computation or read spectra require that no batch is in flight.
 ///
-/// Processors of every hop are prompt: begin_windows() enqueues them all, on whichever device each is, and one wait
-/// covers all their devices. Processors with a longer cadence are "late": begin_late() enqueues them behind a window
-/// that is already finished. Their products are ready after the next compute_*(), whose wait covers them, or after
-/// finish_late(); where no prompt processor works on their device, only finish_late() waits for them, and under_way()
-/// tells which are still running.
+/// Processors of every hop are prompt: begin() enqueues them all, on whichever device each is, and one wait covers all
+/// their devices. Processors with a longer cadence are "late": begin_late() enqueues them behind a finished batch.
+/// Their products are ready after the next finish(), whose wait covers them, or after finish_late(); where no prompt
+/// processor works on their device, only finish_late() waits for them, and is_under_way() tells whether they are still
+/// running.
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -104,7 +105,7 @@ class Engine {
   /// waits until the device has fetched the earlier ones.
   [[nodiscard]] std::uint64_t piece_samples() const;
   /// Staging memory that push_bits() takes without a copy; valid until the next call of either, or until the next
-  /// window is computed.
+  /// batch is begun.
   [[nodiscard]] virtual std::span<std::uint32_t> room_for_bits(std::size_t wire_words) = 0;
   /// Best way of writing there: 128 KiB that are modified in a CPU cache take a GPU 3 us longer to fetch
   /// (docs/results/performance.md). Data that is soon read again is better left in the caches.
@@ -118,37 +119,55 @@ class Engine {
   virtual void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) = 0;
   /// Decimated samples [sample][channel of the input], Pa; otherwise as push_bits().
   virtual void push_samples(std::uint64_t first_sample, std::span<const float> samples) = 0;
-  /// Hop numbers of the windows that begin next, and which of these lack bits. Without this call a window's number is
-  /// its first sample divided by the hop and all windows are whole; given spectra count from 0.
-  void set_hops(const FrameHops& hops) { given_hops_ = hops; }
   /// Maximum number of batches in flight. It is one, whatever the plan asks for, for given spectra and for spectra
   /// alone, with a late processor or one on another device than the run's, and with one that does not take turns
   /// (ProcessorEntry).
   [[nodiscard]] std::size_t batches_in_flight() const { return batches_in_flight_; }
   /// Batches begun and not yet finished.
-  [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
-  /// Enqueues `windows` windows, a hop apart, at most the settings' batch, and their prompt products; the first starts
-  /// at `first_sample`. Throws Error where the maximum number of batches is in flight.
-  virtual void begin_windows(std::uint64_t first_sample, std::size_t windows) = 0;
-  /// Waits for the oldest batch in flight. Its statuses and products stay valid until the next begin_windows(), which
-  /// may already be computed behind it. Throws Error where none is in flight.
-  virtual std::span<const WindowStatus> finish_windows() = 0;
-  /// Calls begin_windows() and finish_windows(); nothing may be in flight.
-  std::span<const WindowStatus> compute_windows(std::uint64_t first_sample, std::size_t windows) {
-    require_idle("compute_windows()");
-    begin_windows(first_sample, windows);
-    return finish_windows();
+  [[nodiscard]] std::size_t in_flight() const { return in_flight_.size(); }
+  /// Enqueues windows, at most the settings' batch, and their prompt products. Throws Error where the maximum number of
+  /// batches is in flight.
+  Batch begin(const WindowRange& range);
+  /// begin() for given spectra, [window][frequency][row][column], Pa, which must stay until the batch is finished.
+  Batch begin_spectra(std::span<const std::complex<float>> spectra, std::optional<std::uint64_t> first_hop = {});
+  /// Waits for a batch, which must be the oldest in flight.
+  FinishedBatch finish(const Batch& batch);
+  /// begin() and finish(); nothing may be in flight.
+  FinishedBatch compute(const WindowRange& range);
+  FinishedBatch compute_spectra(std::span<const std::complex<float>> spectra,
+                                std::optional<std::uint64_t> first_hop = {}) {
+    return finish(begin_spectra(spectra, first_hop));
   }
-  WindowStatus compute_window(std::uint64_t first_sample) { return compute_windows(first_sample, 1).front(); }
-  /// compute_windows() for given spectra, [window][frequency][row][column], Pa.
-  virtual std::span<const WindowStatus> compute_spectra(std::span<const std::complex<float>> spectra) = 0;
-  /// Enqueues the late processors whose bits (1 << processor) are set in `due` on the windows that were computed last,
-  /// without waiting for them. None of `due` may be under way.
-  virtual void begin_late(std::uint32_t due) = 0;
-  /// Late processors (1 << processor) whose device has not yet finished the work that begin_late() enqueued there.
-  [[nodiscard]] virtual std::uint32_t under_way() { return 0; }
-  /// Waits for the work that begin_late() enqueued.
+  /// Enqueues late processors, none of which may be under way, on a batch behind which none was begun, without waiting
+  /// for them. Call it for each batch of a stream with late processors, even if none is due: their front ends are fed
+  /// then, behind the frames.
+  void begin_late(const FinishedBatch& batch, std::span<const std::size_t> processors);
+  /// True while the device of a late processor works on what begin_late() enqueued there.
+  [[nodiscard]] virtual bool is_under_way(std::size_t processor) = 0;
+  /// Waits for all that begin_late() enqueued.
   virtual void finish_late() = 0;
+  /// begin_late() of those late processors that are due at any of the batch's hops, then finish_late().
+  void compute_late(const FinishedBatch& batch);
+  /// False while the processor's window would begin before the origin of the last seek().
+  [[nodiscard]] bool has_products(const Batch& batch, std::size_t processor, std::size_t window) const {
+    return window >= batch.state().taps[tap_of(processor)].absent;
+  }
+  /// A window's products, where has_products() is true and a late processor is no longer under way. `stamp`: of a
+  /// window that becomes a frame; frames come in order. `is_last`: the last frame of a run. Throws Error where the
+  /// products' memory holds another batch.
+  FrameProducts read(const Batch& batch, std::size_t processor, std::size_t window,
+                     const std::optional<FrameStamp>& stamp = {}, bool is_last = false);
+  /// Measured spectra of one of the windows of the batch begun last, [frequency][row][column], Pa, neither calibrated
+  /// nor interpolated. Waits for the device; meant for occasional use.
+  void read_spectra(const FinishedBatch& batch, std::size_t window, std::span<std::complex<float>> spectra) const;
+  /// Computes the first processor's products of the batch begun last again, after a change. Statuses and the products
+  /// of other processors stay.
+  void image_again(const FinishedBatch& batch);
+  /// Images of a batch by the first processor: [window][plane][frequency][row][column]; with bands, their auxiliary
+  /// planes follow the frequencies. Empty where it makes none.
+  [[nodiscard]] std::span<const std::complex<float>> images(const FinishedBatch& batch) const;
+  /// [window][frequency] as images(): filters, noise and errors.
+  [[nodiscard]] std::span<const FilterReport> reports(const FinishedBatch& batch) const;
 
   /// Number of processors; 0 where the plan asks for spectra alone.
   [[nodiscard]] std::size_t processors() const { return results_.size(); }
@@ -163,68 +182,36 @@ class Engine {
   /// Window of a processor's products for the run's window that begins at `first_sample`; both end together.
   [[nodiscard]] SampleSpan window_of(std::size_t processor, std::uint64_t first_sample) const;
   [[nodiscard]] std::uint64_t window_samples(std::size_t processor) const {
-    return window_samples_ + static_cast<std::uint64_t>(taps_[tap_of(processor)].lead_samples);
+    return clock_.window_samples() + static_cast<std::uint64_t>(taps_[tap_of(processor)].lead_samples);
   }
   /// True if the processor's window differs from the run's.
   [[nodiscard]] bool has_own_window(std::size_t processor) const { return tap_of(processor) != 0; }
   /// False where the processor's window would begin before sample 0.
   [[nodiscard]] bool reaches(std::size_t processor, std::uint64_t first_sample) const;
-  /// Microphones used for the products of that window: neither masked nor not finite.
-  [[nodiscard]] std::uint32_t valid_microphones(std::size_t processor, std::size_t window) const;
   /// Number of microphones that the processor could use, were all valid.
   [[nodiscard]] std::uint32_t microphones(std::size_t processor) const;
   /// Microphones among `channels` that the processor could use, were they valid.
   [[nodiscard]] std::vector<int> of_processor(std::size_t processor, std::vector<int> channels) const;
-  /// Largest share, over all frequencies, of the information in that window's images that is lost with the missing
-  /// microphones (MissingInformation); 0 for a processor that makes no images.
-  [[nodiscard]] float missing_information(std::size_t processor, std::size_t window) const;
-  /// False while the processor's window would begin before the origin of the last seek(). Valid for the windows
-  /// computed last.
-  [[nodiscard]] bool has_products(std::size_t processor, std::size_t window) const;
-  /// Bits of all late processors, as begin_late() takes them.
-  [[nodiscard]] std::uint32_t late() const;
-  /// Sets the stamp of a window that becomes a frame; call it before products().
-  virtual void stamp(std::size_t processor, std::size_t window, const FrameStamp& stamp) = 0;
-  /// Processor::publish_last() for a stamped window: the last frame of a run.
-  virtual void publish_last(std::size_t processor, std::size_t window) = 0;
-  /// Processor::missing_bit_times() for a stamped window; 0 where products depend on their own window alone.
-  [[nodiscard]] virtual std::uint64_t missing_bit_times(std::size_t processor, std::size_t window) const = 0;
-  /// Products of one of the windows computed last, or of those that a late processor was begun on, where has_products()
-  /// is true. They stay valid until the next call for this processor, and until the next compute_*() or begin_late().
-  /// Ask for a late processor's products only once it is no longer under way.
-  [[nodiscard]] virtual Products products(std::size_t processor, std::size_t window) = 0;
-  /// Flags of that window's products; valid after products(). For a late processor they hold the input's flags as of
-  /// begin_late().
-  [[nodiscard]] virtual std::uint32_t flags(std::size_t processor, std::size_t window) const = 0;
-
-  /// Images of the last windows by the first processor, which must make images:
-  /// [window][plane][frequency][row][column]; with bands, their auxiliary planes follow the frequencies. Empty without
-  /// such a processor.
-  [[nodiscard]] std::span<const std::complex<float>> images() const;
-  /// [window][frequency] as images(): filters, noise and errors.
-  [[nodiscard]] std::span<const FilterReport> reports() const;
-  /// Measured spectra of one of the last windows, [frequency][row][column], Pa, neither calibrated nor interpolated.
-  /// Waits for the device; meant for occasional use.
-  virtual void read_spectra(std::size_t window, std::span<std::complex<float>> spectra) const = 0;
   /// Array plan of the spectra, which never changes. Its dead channels are those that no health mask brings back:
   /// masked by the settings, or because they have no gain.
   [[nodiscard]] const ArrayPlan& array_plan() const { return taps_.front().array; }
   /// Array plans of the run's spectra, then of each other tap, as make_masks() takes them.
   [[nodiscard]] std::vector<ArrayPlan> array_plans() const;
-  /// Puts masks for array_plans() into effect, between two calls of compute_*(); waits for the device.
-  virtual void use(const Masks& masks) = 0;
+  /// Puts masks for array_plans() into effect; waits for the device.
+  void use(const Masks& masks);
   /// Mask in effect for array_plan().
   [[nodiscard]] std::shared_ptr<const MicrophoneMask> mask() const { return mask_; }
   /// Makes the search for the first processor's findings in this engine's spectra. It may run on any thread and outlive
   /// the engine; null where the settings disable searches, or the processor has none.
-  [[nodiscard]] virtual std::unique_ptr<Search> make_search() const = 0;
-  /// Marks the start of a stream: processors that average over windows, or remember them, drop their state. Call it
-  /// between two calls of compute_*().
-  virtual void forget() = 0;
+  [[nodiscard]] std::unique_ptr<Search> make_search() const {
+    return results_.empty() ? nullptr : results_.front().processor->make_search();
+  }
+  /// Marks the start of a stream: processors that average over windows, or remember them, drop their state.
+  void forget();
   /// Like forget(), but only for processors whose memory is unbounded or unknown.
-  virtual void forget_unbounded() = 0;
-  /// Puts a search's findings into effect, between two calls of compute_*(); waits for the device.
-  virtual void adopt(const std::shared_ptr<const Findings>& findings) = 0;
+  void forget_unbounded();
+  /// Puts a search's findings into effect; waits for the device.
+  void adopt(const std::shared_ptr<const Findings>& findings);
   /// Sets the number of the search whose findings are in effect (SearchSchedule).
   void set_search(std::uint64_t number) { search_ = number; }
   /// Schedule of the first processor's search.
@@ -232,18 +219,12 @@ class Engine {
   /// Hops to compute before a processor's frame so that it equals the whole stream's, given the right findings in
   /// effect for them; kUnboundedMemory: all.
   [[nodiscard]] std::int64_t computed_memory_hops(std::size_t processor) const;
-  /// Recomputes the first processor's products of the last windows from their spectra, after a change. Their statuses
-  /// and the products of other processors stay.
-  virtual void image_again() = 0;
   /// Number of values in a window: frequencies times microphones.
   [[nodiscard]] std::size_t spectra_values() const {
     return array_plan().frequencies_hz.size() * static_cast<std::size_t>(array_plan().geometry.channels());
   }
-  /// Fills the first processor's products of one of the last windows into `frame`, whose other members stay.
-  void fill(std::size_t window, ImageFrame& frame);
-  /// compute_window() and fill(), flags included. Returns the number of microphones that were not finite.
-  int image_window(std::uint64_t first_sample, ImageFrame& frame);
-  int image_spectra(std::span<const std::complex<float>> spectra, ImageFrame& frame);
+  /// Fills the first processor's products of a window into `frame`, whose other members stay.
+  void fill(const Batch& batch, std::size_t window, ImageFrame& frame);
 
   /// Requested frequencies, as actually computed.
   [[nodiscard]] const std::vector<double>& frequencies_hz() const { return taps_.front().frequencies_hz; }
@@ -271,7 +252,6 @@ class Engine {
     bool has_front_end = true;           ///< false: its processors work on samples alone
     bool wants_samples = false;          ///< decimated samples are needed, for its front end or a processor
     std::int64_t window_samples = 0;
-    std::size_t absent = 0;  ///< number of the windows computed last that would begin before the origin
 
     /// First sample of its window for the run's window, which must not begin before the stream.
     [[nodiscard]] std::uint64_t first(std::uint64_t window) const {
@@ -310,36 +290,34 @@ class Engine {
   [[nodiscard]] std::optional<SampleTap> sample_tap(std::size_t device) const;
   /// Processors of the plan; call it once all taps have their frequencies.
   [[nodiscard]] std::vector<Wanted> wanted_processors() const;
-  /// Records a processor that was made. `images` is null where it makes none, and lives as long as the engine.
-  void add_results(ResultHeader header, const Wanted& wanted, std::span<const int> subset, const ImagesOnHost* images);
+  /// Records a processor that was made, which lives as long as the engine.
+  void add_results(const Wanted& wanted, ProcessorBase& processor);
   [[nodiscard]] std::size_t tap_of(std::size_t processor) const { return results_.at(processor).tap; }
   /// Notes the origin that seek() names. Returns, for each tap, the first sample to feed its front end with; the
   /// decimated samples of a device begin with the first of their taps.
   std::vector<std::uint64_t> begin_taps(std::uint64_t first_window, std::uint64_t origin);
-  /// Sets the hop numbers of the windows of a compute_*(), unless set_hops() gave others.
-  void begin_hops(std::uint64_t first_hop, std::size_t windows);
-  /// Forgets which hops were computed and which search is in effect.
-  void forget_hops() {
-    end_hop_.reset();
-    search_ = SearchSchedule::kNoNumber;
-  }
-  /// Hop after those computed last.
-  [[nodiscard]] std::uint64_t next_hop() const { return end_hop_.value_or(0); }
-  /// Hop numbers of the windows computed last, without the first ones that a tap does not have.
-  [[nodiscard]] FrameHops hops_without(std::size_t absent) const;
-  /// Called when a processor begins on the windows computed last: notes which of its products may depend on hops that
-  /// were not computed.
-  void note_memory(std::size_t processor);
-  /// kFlagMemoryNotFull or 0, for the windows that the processor began on last.
-  [[nodiscard]] std::uint32_t memory_flag(std::size_t processor, std::size_t window) const {
-    const std::vector<std::uint32_t>& flags = results_.at(processor).memory_flags;
-    return window < flags.size() ? flags[window] : 0U;
-  }
-  /// Counts, for each tap, how many of these windows it cannot have.
-  void count_absent(std::uint64_t first_sample, std::size_t windows);
-  void set_masks(const Masks& masks);
-  /// kFlagInformationMissing or 0, for one of the windows that the processor began on last.
-  [[nodiscard]] std::uint32_t information_flag(std::size_t processor, std::size_t window) const;
+  /// Hops of the windows that a tap has, without the first, absent ones.
+  [[nodiscard]] static FrameHops hops_without(const BatchState& batch, std::size_t absent);
+  /// Called when a processor begins on a batch: notes which of its products may depend on hops that were not computed,
+  /// and that its results are this batch's.
+  void note_begun(BatchState& batch, std::size_t processor);
+  /// Enqueues the spectra of a batch's windows and its prompt processors.
+  virtual void enqueue(BatchState& batch) = 0;
+  /// enqueue() for given spectra.
+  virtual void enqueue(BatchState& batch, std::span<const std::complex<float>> spectra) = 0;
+  /// Waits for the prompt work of a batch and fills the statuses of its taps.
+  virtual void wait_for(BatchState& batch) = 0;
+  /// Enqueues late processors on a finished batch.
+  virtual void enqueue_late(const std::shared_ptr<BatchState>& batch, std::span<const std::size_t> processors) = 0;
+  /// Computes the first processor's products again, and waits.
+  virtual void compute_again(BatchState& batch) = 0;
+  virtual void copy_spectra(std::size_t window, std::span<std::complex<float>> spectra) const = 0;
+  /// Flags of a window's products that the processor and its tap found. `present`: number of the window among those
+  /// that the tap has.
+  [[nodiscard]] virtual std::uint32_t flags(const BatchState& batch, std::size_t processor,
+                                            std::size_t present) const = 0;
+  [[nodiscard]] virtual int non_finite_microphones(const BatchState& batch, std::size_t processor,
+                                                   std::size_t present) const = 0;
   /// Samples with channels in row and column order; returns `samples` itself where they already are. Copies live until
   /// the third turn_ordered() from now on; each batch that is begun calls it once, and two may be in flight.
   [[nodiscard]] std::span<const float> in_channel_order(std::span<const float> samples);
@@ -355,20 +333,8 @@ class Engine {
   void require_room_in_flight(std::string_view call) const;
   /// Throws Error where a batch is in flight.
   void require_idle(std::string_view call) const;
-  /// Counts a batch that was begun.
-  void count_begun() { ++in_flight_; }
-  /// Counts a batch that was finished. Throws Error where none is in flight.
-  void count_finished();
-  /// State of a finished batch that readers of its products need, saved while the members describe a later batch.
-  struct Marks {
-    std::vector<std::size_t> absent;                       ///< [tap]
-    std::vector<std::vector<std::uint32_t>> memory_flags;  ///< [processor][window]
-  };
-  [[nodiscard]] Marks marks() const;
-  void restore(Marks&& marks);
   /// Device name as files record it; 0: the run's.
   [[nodiscard]] virtual std::string device_name_of(std::size_t device) const = 0;
-  [[nodiscard]] virtual int non_finite_microphones(std::size_t processor, std::size_t window) const = 0;
   [[nodiscard]] const EnginePlan& plan() const { return plan_; }
 
   friend std::vector<std::string> plan_warnings(const Engine& engine);
@@ -380,10 +346,27 @@ class Engine {
     ResultHeader header;
     int every_hops = 1;
     std::size_t tap = 0;
-    std::vector<int> subset;                       ///< see Processor::subset()
-    std::vector<std::uint32_t> memory_flags = {};  ///< [window]
-    const ImagesOnHost* images = nullptr;
+    std::vector<int> subset;  ///< see ProcessorBase::subset()
+    ProcessorBase* processor = nullptr;
+    const ImagesOnHost* images = nullptr;  ///< null where it makes none
+    std::array<std::uint64_t, 2> begun{};  ///< [place] number of the batch begun last
   };
+  /// A free state for the windows, with a number and a place.
+  std::shared_ptr<BatchState> new_batch(const WindowRange& range);
+  /// Sets the hops of a batch, and how far back hops were computed.
+  void begin_hops(BatchState& batch, std::uint64_t first_hop);
+  /// Counts a batch whose work is enqueued.
+  Batch begun(std::shared_ptr<BatchState> batch);
+  /// Counts, for each tap, how many of the windows it cannot have.
+  void count_absent(BatchState& batch) const;
+  /// Makes a batch's statuses of those of its first tap.
+  void take_statuses(BatchState& batch) const;
+  /// The engine's own state of a batch. Throws Error where it is not finished, or its spectra are another batch's.
+  [[nodiscard]] const std::shared_ptr<BatchState>& newest(const FinishedBatch& batch, std::string_view call) const;
+  /// See FrameProducts.
+  [[nodiscard]] float missing_information(std::size_t processor, int non_finite) const;
+  [[nodiscard]] std::uint32_t valid_microphones(std::size_t processor, int non_finite) const;
+  void require_windows(std::size_t windows) const;
   /// Returns the index of the tap for a processor of the settings on a device; adds one if needed.
   std::size_t tap_for(const ProcessorSettings& processor, std::size_t device);
   /// Returns the index of an equal tap on that device, or adds this one.
@@ -391,19 +374,18 @@ class Engine {
   [[nodiscard]] bool feeds_from_all(const Tap& tap) const;
   [[nodiscard]] std::optional<Quantity> imaged_of(const Tap& tap) const;
   EnginePlan plan_;
-  std::uint64_t window_samples_ = 0;
-  std::uint64_t hop_samples_ = 0;
+  StreamClock clock_;
   std::uint64_t origin_ = 0;
   std::size_t batches_in_flight_ = 1;
-  std::size_t in_flight_ = 0;
-  std::optional<FrameHops> given_hops_;  ///< for the next windows
-  FrameHops hops_;                       ///< for the windows begun last
+  std::vector<std::shared_ptr<BatchState>> batches_;   ///< all that were ever used, free where nobody else has them
+  std::deque<std::shared_ptr<BatchState>> in_flight_;  ///< oldest first
+  std::uint64_t last_number_ = 0;                      ///< number of the batch begun last
+  std::size_t place_ = 0;                              ///< its place
   SearchSchedule schedule_;
   std::uint64_t search_ = SearchSchedule::kNoNumber;  ///< number of the search in effect
-  std::uint64_t searched_hop_ = 0;         ///< since this hop the findings in effect were those of the whole stream
-  std::uint64_t searched_hop_before_ = 0;  ///< searched_hop_ before the windows computed last
-  std::uint64_t first_hop_ = 0;            ///< all hops from this one to end_hop_ were computed
-  std::optional<std::uint64_t> end_hop_;   ///< end of the computed hops; none where nothing is remembered
+  std::uint64_t searched_hop_ = 0;        ///< since this hop the findings in effect were those of the whole stream
+  std::uint64_t first_hop_ = 0;           ///< all hops from this one to end_hop_ were computed
+  std::optional<std::uint64_t> end_hop_;  ///< end of the computed hops; none where nothing is remembered
   std::vector<Tap> taps_;
   std::vector<std::size_t> taps_of_settings_;  ///< [processor of Settings::processors]
   std::vector<Results> results_;               ///< [processor]

@@ -12,9 +12,7 @@ namespace nearfield {
 /// history too. Used for live streams and recordings.
 class Feeder {
  public:
-  explicit Feeder(const FrontEndSettings& settings)
-      : window_samples_(static_cast<std::uint64_t>(settings.window_samples)),
-        hop_samples_(static_cast<std::uint64_t>(settings.hop_samples)) {}
+  explicit Feeder(const FrontEndSettings& settings) : clock_(settings) {}
 
   /// Starts a stream at `origin`, with nothing fed yet.
   void begin(std::uint64_t origin) {
@@ -23,8 +21,7 @@ class Feeder {
   }
   /// Switches to the windows of another engine, which has not been fed yet.
   void use(const FrontEndSettings& settings) {
-    window_samples_ = static_cast<std::uint64_t>(settings.window_samples);
-    hop_samples_ = static_cast<std::uint64_t>(settings.hop_samples);
+    clock_.use(settings);
     fed_.reset();
   }
   /// First sample needed for a window at `first_window`.
@@ -33,7 +30,7 @@ class Feeder {
   }
   /// Samples that `windows` windows, a hop apart and the first at `first_window`, still need; they must be pushed next.
   SampleSpan next(std::uint64_t first_window, std::size_t windows, Engine& engine) {
-    return until(first_window, first_window + (windows - 1) * hop_samples_ + window_samples_, engine);
+    return until(first_window, clock_.end_of(first_window, windows), engine);
   }
   /// next() with an explicit end of the span.
   SampleSpan until(std::uint64_t first_window, std::uint64_t end, Engine& engine) {
@@ -48,8 +45,7 @@ class Feeder {
   }
 
  private:
-  std::uint64_t window_samples_;
-  std::uint64_t hop_samples_;
+  StreamClock clock_;
   std::uint64_t origin_ = 0;
   std::optional<std::uint64_t> fed_;  ///< end of the samples fed so far
 };

@@ -17,11 +17,11 @@ std::size_t RecordingSearch::together(std::uint64_t hop, std::size_t windows) co
   return chain_ && !has_found_ ? 1 : static_cast<std::size_t>(schedule_.together(hop, windows));
 }
 
-RecordingSearch::Look RecordingSearch::look_at(std::uint64_t hop, bool is_whole) const {
-  Look look{.hop = hop, .is_whole = is_whole};
-  if (is_whole) {
+RecordingSearch::Look RecordingSearch::look_at(const FinishedBatch& batch) const {
+  Look look{.hop = batch.first_hop(), .is_whole = batch.statuses().front().missing_bits == 0};
+  if (look.is_whole) {
     look.spectra.resize(engine_->spectra_values());
-    engine_->read_spectra(0, look.spectra);
+    engine_->read_spectra(batch, 0, look.spectra);
     look.mask = engine_->mask();
   }
   return look;
@@ -64,9 +64,8 @@ std::deque<RecordingSearch::Look> RecordingSearch::looks_before(std::uint64_t fi
   bool is_held = false;
   for (std::uint64_t number = schedule_.number_of(hop - 1) + 1; number > needed;) {
     --number;
-    const bool is_whole = compute(schedule_.hop_of(number)).missing_bits == 0;
-    looks.push_front(look_at(schedule_.hop_of(number), is_whole));
-    if (!is_held && is_whole && schedule_.begin_of(number) <= hop) {
+    looks.push_front(look_at(compute(schedule_.hop_of(number))));
+    if (!is_held && looks.front().is_whole && schedule_.begin_of(number) <= hop) {
       is_held = true;
       const std::uint64_t half = number / kSearchHalf;
       needed = std::max(first, half > 0 ? (half - 1) * kSearchHalf : 0);
@@ -77,12 +76,13 @@ std::deque<RecordingSearch::Look> RecordingSearch::looks_before(std::uint64_t fi
   }
   // No such look: use the recording's first whole window.
   for (std::uint64_t one = first_hop; one < hop; ++one) {
-    if (compute(one).missing_bits > 0) {
+    const FinishedBatch batch = compute(one);
+    if (batch.statuses().front().missing_bits > 0) {
       continue;
     }
     const auto place = std::find_if(looks.begin(), looks.end(), [&](const Look& look) { return look.hop >= one; });
     if (place == looks.end() || place->hop != one) {
-      looks.insert(place, look_at(one, true));
+      looks.insert(place, look_at(batch));
     }
     break;
   }
@@ -107,9 +107,9 @@ void RecordingSearch::begin(std::uint64_t hop) {
   }
 }
 
-void RecordingSearch::look(std::uint64_t hop, std::span<const WindowStatus> statuses) {
-  if (looks_at(hop) && search(look_at(hop, statuses.front().missing_bits == 0))) {
-    engine_->image_again();
+void RecordingSearch::look(const FinishedBatch& batch) {
+  if (looks_at(batch.first_hop()) && search(look_at(batch))) {
+    engine_->image_again(batch);
   }
 }
 

@@ -18,8 +18,8 @@ namespace nearfield {
 class RecordingSearch {
  public:
   explicit RecordingSearch(Engine& engine);
-  /// Computes the window of a hop and returns its status.
-  using Compute = std::function<WindowStatus(std::uint64_t hop)>;
+  /// Computes the window of a hop.
+  using Compute = std::function<FinishedBatch(std::uint64_t hop)>;
   /// Call it before a run that begins at `hop` of a recording that begins at `first_hop`: searches earlier windows for
   /// the findings in effect at `hop`. Resets the engine's memory of computing these.
   void prepare(std::uint64_t first_hop, std::uint64_t hop, const Compute& compute);
@@ -33,9 +33,9 @@ class RecordingSearch {
   [[nodiscard]] bool looks_at(std::uint64_t hop) const { return chain_ && (!has_found_ || schedule_.looks_at(hop)); }
   /// Puts the findings scheduled for the hop into effect; call it before its window is computed.
   void begin(std::uint64_t hop);
-  /// Call it after windows were computed, the first of which is that of `hop`. The first findings of a run take effect
-  /// at once: the images of all these windows are computed again with them.
-  void look(std::uint64_t hop, std::span<const WindowStatus> statuses);
+  /// Call it after each batch. The first findings of a run take effect at once: the images of all windows of the batch
+  /// are computed again with them.
+  void look(const FinishedBatch& batch);
   /// Resets the findings: the next window belongs to another recording.
   void restart();
 
@@ -51,7 +51,7 @@ class RecordingSearch {
     std::vector<std::complex<float>> spectra = {};
     std::shared_ptr<const MicrophoneMask> mask = nullptr;
   };
-  [[nodiscard]] Look look_at(std::uint64_t hop, bool is_whole) const;
+  [[nodiscard]] Look look_at(const FinishedBatch& batch) const;
   [[nodiscard]] std::deque<Look> looks_before(std::uint64_t first_hop, std::uint64_t hop, const Compute& compute) const;
   bool search(const Look& look);
   void adopt(const SearchChain::Found& found);

@@ -25,11 +25,10 @@ class ReferenceEngine : public Engine {
     make_samples();
     for (const Wanted& wanted : wanted_processors()) {
       std::unique_ptr<reference::Processor> made = processor_entry(wanted.kind).make_reference(wanted.plan);
-      add_results(made->header(), wanted, made->subset(), dynamic_cast<const ImagesOnHost*>(made.get()));
+      add_results(wanted, *made);
       runs_.push_back({.processor = std::move(made),
                        .sample_window = static_cast<std::size_t>(wanted.needs.sample_window),
-                       .flags = {},
-                       .non_finite = {}});
+                       .outcomes = {}});
     }
   }
   void seek(std::uint64_t first_window, std::uint64_t origin) override {
@@ -79,112 +78,10 @@ class ReferenceEngine : public Engine {
     room_.resize(wire_words);
     return room_;
   }
-  void begin_windows(std::uint64_t first_sample, std::size_t windows) override {
-    require_room_in_flight("begin_windows()");
-    turn_ordered();
-    begin_hops(first_sample / hop_samples_, windows);
-    count_absent(first_sample, windows);
-    first_sample_ = first_sample;
-    for (std::size_t t = 0; t < inputs_.size(); ++t) {
-      if (taps()[t].every_hops == 1) {
-        analyse(t, windows);
-      }
-    }
-    compute(windows);
-    count_begun();
-  }
-  std::span<const WindowStatus> finish_windows() override {
-    count_finished();
-    return statuses_;
-  }
-  std::span<const WindowStatus> compute_spectra(std::span<const std::complex<float>> spectra) override {
-    require_idle("compute_spectra()");
-    const std::size_t windows = spectra.size() / spectra_values();
-    Input& input = inputs_.front();
-    input.spectra.assign(spectra.begin(), spectra.begin() + static_cast<std::ptrdiff_t>(windows * spectra_values()));
-    input.flags.assign(windows, 0U);
-    begin_hops(next_hop(), windows);
-    compute(windows);
-    return statuses_;
-  }
-  void begin_late(std::uint32_t due) override {
-    std::vector<bool> is_analysed(taps().size());
-    for (std::size_t t = 0; t < taps().size(); ++t) {
-      is_analysed[t] = taps()[t].every_hops == 1;
-    }
-    for (std::size_t p = 0; p < runs_.size(); ++p) {
-      if (((due & late()) >> p & 1U) != 0) {
-        const std::size_t tap = tap_of(p);
-        if (!is_analysed[tap]) {
-          analyse(tap, statuses_.size());
-          is_analysed[tap] = true;
-        }
-        run(p);
-      }
-    }
-  }
+  [[nodiscard]] bool is_under_way(std::size_t /*processor*/) override { return false; }
   void finish_late() override {}
-  void stamp(std::size_t processor, std::size_t window, const FrameStamp& stamp) override {
-    runs_.at(processor).processor->stamp(window - runs_[processor].absent, stamp);
-  }
-  void publish_last(std::size_t processor, std::size_t window) override {
-    runs_.at(processor).processor->publish_last(window - runs_[processor].absent);
-  }
-  [[nodiscard]] std::uint64_t missing_bit_times(std::size_t processor, std::size_t window) const override {
-    return runs_.at(processor).processor->missing_bit_times(window - runs_[processor].absent);
-  }
-  [[nodiscard]] Products products(std::size_t processor, std::size_t window) override {
-    return runs_.at(processor).processor->products(window - runs_[processor].absent);
-  }
-  [[nodiscard]] std::uint32_t flags(std::size_t processor, std::size_t window) const override {
-    return runs_.at(processor).flags.at(window - runs_[processor].absent) | memory_flag(processor, window) |
-           information_flag(processor, window);
-  }
   [[nodiscard]] std::string imager_name() const override {
     return runs_.empty() ? std::string(kNoProcessor) : "reference";
-  }
-  void read_spectra(std::size_t window, std::span<std::complex<float>> spectra) const override {
-    const auto first = inputs_.front().spectra.begin() + static_cast<std::ptrdiff_t>(window * spectra.size());
-    std::transform(first, first + static_cast<std::ptrdiff_t>(spectra.size()), spectra.begin(),
-                   [](const std::complex<double>& value) { return std::complex<float>(value); });
-  }
-  void use(const Masks& masks) override {
-    require_idle("use()");
-    for (std::size_t p = 0; p < runs_.size(); ++p) {
-      runs_[p].processor->use(masks.at(tap_of(p)));
-    }
-    set_masks(masks);
-  }
-  [[nodiscard]] std::unique_ptr<Search> make_search() const override {
-    return runs_.empty() ? nullptr : runs_.front().processor->make_search();
-  }
-  void adopt(const std::shared_ptr<const Findings>& findings) override {
-    require_idle("adopt()");
-    if (runs_.empty()) {
-      throw Error(ExitCode::kInternal, "engine: expected a processor to adopt findings, found none");
-    }
-    runs_.front().processor->adopt(findings);
-  }
-  void forget_unbounded() override {
-    require_idle("forget_unbounded()");
-    for (std::size_t p = 0; p < runs_.size(); ++p) {
-      if (header(p).memory_hops.value_or(kUnboundedMemory) == kUnboundedMemory) {
-        runs_[p].processor->forget();
-      }
-    }
-  }
-  void forget() override {
-    require_idle("forget()");
-    forget_hops();
-    for (const Run& run : runs_) {
-      run.processor->forget();
-    }
-  }
-  void image_again() override {
-    require_idle("image_again()");
-    if (!runs_.empty()) {
-      run(0);
-    }
   }
 
  private:
@@ -193,20 +90,56 @@ class ReferenceEngine : public Engine {
   }
   struct Run {
     std::unique_ptr<reference::Processor> processor;
-    std::size_t sample_window = 0;     ///< decimated samples per window that it works on; 0: none
-    std::vector<std::uint32_t> flags;  ///< [window]
-    std::vector<int> non_finite;       ///< [window]
-    std::size_t absent = 0;            ///< leading windows that its tap lacks; omitted in the vectors above
+    std::size_t sample_window = 0;             ///< decimated samples per window that it works on; 0: none
+    std::vector<reference::Outcome> outcomes;  ///< [window], without those that its tap lacks
   };
-  [[nodiscard]] int non_finite_microphones(std::size_t processor, std::size_t window) const override {
-    return runs_.at(processor).non_finite.at(window - runs_[processor].absent);
+  void enqueue(BatchState& batch) override {
+    for (std::size_t t = 0; t < inputs_.size(); ++t) {
+      if (taps()[t].every_hops == 1) {
+        analyse(batch, t);
+      }
+    }
+    run_prompt(batch);
+  }
+  void enqueue(BatchState& batch, std::span<const std::complex<float>> spectra) override {
+    inputs_.front().spectra.assign(spectra.begin(), spectra.end());
+    inputs_.front().flags.assign(batch.statuses.size(), 0U);
+    batch.taps.front().present = batch.statuses.size();
+    run_prompt(batch);
+  }
+  void wait_for(BatchState& /*batch*/) override {}
+  void enqueue_late(const std::shared_ptr<BatchState>& batch, std::span<const std::size_t> processors) override {
+    for (const std::size_t p : processors) {
+      if (!batch->taps[tap_of(p)].is_enqueued) {
+        analyse(*batch, tap_of(p));
+      }
+      run(*batch, p);
+    }
+  }
+  void compute_again(BatchState& batch) override { run(batch, 0); }
+  void copy_spectra(std::size_t window, std::span<std::complex<float>> spectra) const override {
+    const auto first = inputs_.front().spectra.begin() + static_cast<std::ptrdiff_t>(window * spectra.size());
+    std::transform(first, first + static_cast<std::ptrdiff_t>(spectra.size()), spectra.begin(),
+                   [](const std::complex<double>& value) { return std::complex<float>(value); });
+  }
+  [[nodiscard]] std::uint32_t flags(const BatchState& /*batch*/, std::size_t processor,
+                                    std::size_t present) const override {
+    const Tap& tap = taps()[tap_of(processor)];
+    const Run& of = runs_.at(processor);
+    const std::uint32_t of_part = of.processor->subset().empty() ? 0U : std::uint32_t{kFlagWavenumberAboveNyquist};
+    return of.outcomes.at(present).flags | inputs_[tap_of(processor)].flags.at(present) |
+           (tap.constant_flags & ~of_part);
+  }
+  [[nodiscard]] int non_finite_microphones(const BatchState& /*batch*/, std::size_t processor,
+                                           std::size_t present) const override {
+    return runs_.at(processor).outcomes.at(present).non_finite_microphones;
   }
   /// A tap's front end and its latest results.
   struct Input {
     std::unique_ptr<reference::FrontEnd> front_end;  ///< null for given spectra
     std::uint64_t begin = 0;                         ///< pushed samples before this one are not for this tap
     std::vector<std::complex<double>> spectra;       ///< [window][frequency][channel], without the absent ones
-    std::vector<std::uint32_t> flags;                ///< [window], likewise
+    std::vector<std::uint32_t> flags;                ///< [window], likewise: the front end's
   };
   void make_input(std::size_t tap) {
     Tap& description = taps()[tap];
@@ -229,66 +162,56 @@ class ReferenceEngine : public Engine {
       samples_.emplace(tap->plan, tap->longest_window);
     }
   }
-  /// Computes the spectra of the windows that were begun last.
-  void analyse(std::size_t tap, std::size_t windows) {
+  /// Computes the spectra of a batch's windows.
+  void analyse(BatchState& batch, std::size_t tap) {
     Input& input = inputs_[tap];
+    BatchState::Tap& windows = batch.taps[tap];
+    windows.present = batch.statuses.size() - std::min(windows.absent, batch.statuses.size());
+    windows.is_enqueued = true;
     input.spectra.clear();
-    input.flags.clear();
-    for (std::size_t i = taps()[tap].absent; i < windows; ++i) {
-      if (!input.front_end) {
-        input.flags.push_back(0U);
-        continue;
-      }
+    input.flags.assign(windows.present, 0U);
+    for (std::size_t i = 0; i < windows.present && input.front_end; ++i) {
       const std::vector<std::complex<double>> one =
-          input.front_end->spectra(taps()[tap].first(first_sample_ + i * hop_samples_));
+          input.front_end->spectra(taps()[tap].first(batch.first_sample + (windows.absent + i) * hop_samples_));
       input.spectra.insert(input.spectra.end(), one.begin(), one.end());
-      input.flags.push_back(input.front_end->clipped() ? kFlagClipped : 0U);
+      input.flags[i] = input.front_end->clipped() ? kFlagClipped : 0U;
     }
   }
-  void compute(std::size_t windows) {
-    statuses_.assign(windows, WindowStatus());
-    const std::vector<std::uint32_t>& flags = inputs_.front().flags;
+  void run_prompt(BatchState& batch) {
     for (std::size_t p = 0; p < runs_.size(); ++p) {
       if (!is_late(p)) {
-        const std::vector<reference::Processor::Outcome> outcomes = run(p);
-        for (std::size_t i = 0; p == 0 && i < outcomes.size(); ++i) {
-          statuses_[i].non_finite_microphones = outcomes[i].non_finite_microphones;
-        }
+        run(batch, p);
       }
     }
-    for (std::size_t i = 0; i < statuses_.size(); ++i) {
-      statuses_[i].flags =
-          runs_.empty() ? flags[i] | taps().front().constant_flags : runs_.front().flags[i] | memory_flag(0, i);
+    std::vector<WindowStatus>& statuses = batch.taps.front().statuses;
+    for (std::size_t i = 0; i < statuses.size(); ++i) {
+      statuses[i] = {
+          .flags = runs_.empty() ? inputs_.front().flags[i] | taps().front().constant_flags : flags(batch, 0, i),
+          .non_finite_microphones = runs_.empty() ? 0 : runs_.front().outcomes[i].non_finite_microphones};
     }
   }
-  /// Computes a processor's products of the current windows.
-  std::vector<reference::Processor::Outcome> run(std::size_t processor) {
+  /// Computes a processor's products of a batch.
+  void run(BatchState& batch, std::size_t processor) {
     Run& one = runs_[processor];
-    one.processor->clear();
-    one.flags.clear();
-    one.non_finite.clear();
-    one.absent = taps()[tap_of(processor)].absent;
-    std::vector<reference::Processor::Outcome> outcomes;
-    const Input& input = inputs_[tap_of(processor)];
-    const ArrayPlan& array = taps()[tap_of(processor)].array;
-    const std::size_t values = array.frequencies_hz.size() * static_cast<std::size_t>(array.geometry.channels());
-    note_memory(processor);
-    const FrameHops hops = hops_without(one.absent);
-    for (std::size_t i = 0; i < input.flags.size(); ++i) {
-      one.processor->set_hop(hops.first + i, hops.incomplete.empty() || hops.incomplete[i] == 0);
+    const Tap& tap = taps()[tap_of(processor)];
+    const BatchState::Tap& windows = batch.taps[tap_of(processor)];
+    const std::span<const std::complex<double>> spectra = inputs_[tap_of(processor)].spectra;
+    note_begun(batch, processor);
+    const FrameHops hops = hops_without(batch, std::min(windows.absent, batch.statuses.size()));
+    std::vector<reference::WindowInput> inputs;
+    for (std::size_t i = 0; i < windows.present; ++i) {
+      const std::size_t values = spectra.size() / windows.present;
+      reference::WindowInput& input = inputs.emplace_back();
+      input.spectra = spectra.subspan(i * values, values);
+      input.hop = hops.first + i;
+      input.is_whole = hops.incomplete.empty() || hops.incomplete[i] == 0;
       if (one.sample_window > 0) {
-        const Tap& tap = taps()[tap_of(processor)];
-        const std::uint64_t end =
-            tap.first(first_sample_ + (one.absent + i) * hop_samples_) + static_cast<std::uint64_t>(tap.window_samples);
-        one.processor->use_samples(samples_->window(end - one.sample_window, one.sample_window));
+        const std::uint64_t end = tap.first(batch.first_sample + (windows.absent + i) * hop_samples_) +
+                                  static_cast<std::uint64_t>(tap.window_samples);
+        input.samples = samples_->window(end - one.sample_window, one.sample_window);
       }
-      outcomes.push_back(one.processor->add(std::span(input.spectra).subspan(i * values, values)));
-      one.non_finite.push_back(outcomes.back().non_finite_microphones);
-      const std::uint32_t of_part = one.processor->subset().empty() ? 0U : std::uint32_t{kFlagWavenumberAboveNyquist};
-      one.flags.push_back(outcomes.back().flags | input.flags[i] |
-                          (taps()[tap_of(processor)].constant_flags & ~of_part));
     }
-    return outcomes;
+    one.outcomes = one.processor->compute(inputs);
   }
   std::uint64_t hop_samples_;
   std::optional<reference::DecimatedSamples> samples_;  ///< for processors; none where none needs them
@@ -296,8 +219,6 @@ class ReferenceEngine : public Engine {
   std::vector<Input> inputs_;                           ///< [tap]
   std::vector<Run> runs_;                               ///< [processor]
   std::vector<std::uint32_t> room_;
-  std::vector<WindowStatus> statuses_;
-  std::uint64_t first_sample_ = 0;  ///< start of the windows computed last
 };
 
 }  // namespace

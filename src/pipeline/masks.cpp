@@ -49,10 +49,11 @@ MaskChanges find_masks(ReplayPart& part, MicrophoneWatch& watch, std::uint64_t f
     if (hooks.progress) {
       hooks.progress(frame - first, end - first);
     }
-    if (recording->compute(frame * hop, 1, engine).front().missing_bits > 0) {
+    const FinishedBatch batch = recording->compute(frame * hop, 1, engine);
+    if (batch.statuses().front().missing_bits > 0) {
       continue;
     }
-    engine.read_spectra(0, spectra);
+    engine.read_spectra(batch, 0, spectra);
     if (std::optional<MicrophoneWatch::Found> found = watch.add(frame * hop, spectra)) {
       changes.push_back(
           {.first_bit_time = bit_time_of(input, found->from_sample), .channels = std::move(found->channels)});

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <deque>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -117,41 +116,23 @@ class BitRecording : public Recording {
   [[nodiscard]] const EnginePlan& plan() const override { return plan_; }
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
   [[nodiscard]] const std::vector<MaskChange>* masks() const override { return file_->masks(); }
-  void begin(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
+  Batch begin(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
     const std::uint64_t first_window = stream_samples_ + first_sample;
     const SampleSpan feed = feed_.next(first_window, windows, engine);
     const std::span<std::uint32_t> room = engine.room_for_bits((feed.end - feed.first) * words_per_sample_);
     file_->read(bit_time_of(feed.first - stream_samples_), room);
     engine.push_bits(feed.first, room);
-    Begun begun;
-    begun.first_sample = feed_.begin_of(first_window, engine) - stream_samples_;
-    file_->missing.forget_before(bit_time_of((begun_.empty() ? begun : begun_.front()).first_sample));
-    const auto hop = static_cast<std::uint64_t>(plan_.settings.front_end.hop_samples);
-    const auto window = static_cast<std::uint64_t>(plan_.settings.front_end.window_samples);
-    FrameHops hops{.first = info_.first_hop + first_sample / hop};
-    std::vector<std::uint64_t>& missing = begun.missing;
+    const std::uint64_t needed = feed_.begin_of(first_window, engine) - stream_samples_;
+    file_->missing.forget_before(bit_time_of(std::min(needed, std::exchange(needed_before_, needed))));
+    const StreamClock clock(plan_.settings.front_end);
+    WindowRange range{.first_sample = first_window,
+                      .windows = windows,
+                      .first_hop = info_.first_hop + first_sample / clock.hop_samples()};
     for (std::size_t i = 0; i < windows; ++i) {
-      const std::uint64_t first = first_sample + i * hop;
-      missing.push_back(missing_bits({.first = first, .end = first + window}));
+      const std::uint64_t first = clock.later(first_sample, i);
+      range.missing_bits.push_back(missing_bits({.first = first, .end = clock.end_of(first)}));
     }
-    if (std::any_of(missing.begin(), missing.end(), [](std::uint64_t bits) { return bits > 0; })) {
-      std::transform(missing.begin(), missing.end(), std::back_inserter(hops.incomplete),
-                     [](std::uint64_t bits) { return bits > 0 ? 1 : 0; });
-    }
-    engine.set_hops(hops);
-    engine.begin_windows(first_window, windows);
-    begun_.push_back(std::move(begun));
-  }
-  std::span<const WindowStatus> finish(Engine& engine) override {
-    const std::vector<std::uint64_t> missing = std::move(begun_.front().missing);
-    begun_.pop_front();
-    const std::span<const WindowStatus> computed = engine.finish_windows();
-    statuses_.assign(computed.begin(), computed.end());
-    for (std::size_t i = 0; i < statuses_.size(); ++i) {
-      statuses_[i].missing_bits = missing[i];
-      statuses_[i].flags |= missing[i] > 0 ? kFlagMissingBits : 0U;
-    }
-    return statuses_;
+    return engine.begin(range);
   }
   [[nodiscard]] std::uint64_t missing_bits(const SampleSpan& span) const override {
     return file_->missing.count(bit_time_of(span.first), bit_time_of(span.end));
@@ -166,13 +147,8 @@ class BitRecording : public Recording {
   [[nodiscard]] std::uint64_t bit_time_of(std::uint64_t sample) const {
     return sample * kBitsPerWord + skipped_bit_times_;
   }
-  /// A batch in flight.
-  struct Begun {
-    std::uint64_t first_sample = 0;  ///< first that the batch, with its history, needs
-    std::vector<std::uint64_t> missing;
-  };
   std::unique_ptr<BitFile> file_;
-  std::deque<Begun> begun_;
+  std::uint64_t needed_before_ = 0;  ///< first sample that the batch begun last, with its history, needs
   Feeder feed_;
   InputInfo info_;
   EnginePlan plan_;
@@ -180,7 +156,6 @@ class BitRecording : public Recording {
   std::uint64_t words_per_sample_ = 0;
   std::uint64_t skipped_bit_times_ = 0;
   std::uint64_t stream_samples_ = 0;  ///< stream samples before the first window
-  std::vector<WindowStatus> statuses_;
 };
 
 class SampleRecording : public Recording {
@@ -216,16 +191,15 @@ class SampleRecording : public Recording {
   [[nodiscard]] const InputInfo& info() const override { return info_; }
   [[nodiscard]] const EnginePlan& plan() const override { return plan_; }
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
-  void begin(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
+  Batch begin(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
     const SampleSpan feed = feed_.next(first_sample, windows, engine);
     turn_ = 1 - turn_;
     std::vector<float>& buffer = buffers_.at(turn_);
     buffer.resize((feed.end - feed.first) * static_cast<std::uint64_t>(reader_.channels()));
     reader_.read(feed.first, buffer);
     engine.push_samples(feed.first, buffer);
-    engine.begin_windows(first_sample, windows);
+    return engine.begin({.first_sample = first_sample, .windows = windows});
   }
-  std::span<const WindowStatus> finish(Engine& engine) override { return engine.finish_windows(); }
   [[nodiscard]] std::optional<SampleLevels> levels() const override {
     constexpr std::uint64_t kMostValues = std::uint64_t{1} << 24U;  // 64 MiB of floats: limits the duration
     return levels_of(reader_, kMostValues);
@@ -264,8 +238,7 @@ class SpectraRecording : public Recording {
   }
   [[nodiscard]] const InputInfo& info() const override { return info_; }
   [[nodiscard]] const EnginePlan& plan() const override { return plan_; }
-  /// Computes at once: for given spectra one batch is in flight.
-  void begin(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
+  Batch begin(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
     const auto channels = static_cast<std::size_t>(file_.measurement.geometry.channels());
     buffer_.clear();
     for (std::uint64_t frame = first_sample; frame < first_sample + windows; ++frame) {
@@ -275,10 +248,8 @@ class SpectraRecording : public Recording {
         buffer_.insert(buffer_.end(), first, first + static_cast<std::ptrdiff_t>(channels));
       }
     }
-    engine.set_hops({.first = first_sample});
-    statuses_ = engine.compute_spectra(buffer_);
+    return engine.begin_spectra(buffer_, first_sample);
   }
-  std::span<const WindowStatus> finish(Engine& /*engine*/) override { return statuses_; }
   /// The rms of a microphone covers all its frames, summed over frequencies.
   [[nodiscard]] std::optional<SampleLevels> levels() const override {
     SampleLevels levels;
@@ -312,8 +283,7 @@ class SpectraRecording : public Recording {
   InputInfo info_;
   EnginePlan plan_;
   std::vector<std::size_t> chosen_;
-  std::vector<std::complex<float>> buffer_;
-  std::span<const WindowStatus> statuses_;
+  std::vector<std::complex<float>> buffer_;  ///< spectra of the batch in flight
 };
 
 }  // namespace

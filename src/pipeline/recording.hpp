@@ -25,16 +25,12 @@ class Recording {
   [[nodiscard]] virtual const std::vector<MaskChange>* masks() const { return nullptr; }
   /// Feeds the samples that `windows` windows, a hop apart and the first from `first_sample` on, still need, and begins
   /// them: one batch of the engine, which must accept another in flight.
-  virtual void begin(std::uint64_t first_sample, std::size_t windows, Engine& engine) = 0;
-  /// Waits for the oldest batch in flight. Its statuses stay valid until the next call.
-  virtual std::span<const WindowStatus> finish(Engine& engine) = 0;
-  /// Calls begin() and finish().
-  std::span<const WindowStatus> compute(std::uint64_t first_sample, std::size_t windows, Engine& engine) {
-    begin(first_sample, windows, engine);
-    return finish(engine);
+  virtual Batch begin(std::uint64_t first_sample, std::size_t windows, Engine& engine) = 0;
+  /// begin(), and the engine's finish().
+  FinishedBatch compute(std::uint64_t first_sample, std::size_t windows, Engine& engine) {
+    return engine.finish(begin(first_sample, windows, engine));
   }
-  /// Number of bit-times of these samples that the file lacks; valid for windows that are in flight or were finished
-  /// last.
+  /// Number of bit-times of these samples that the file lacks; valid for windows of the two batches begun last.
   [[nodiscard]] virtual std::uint64_t missing_bits(const SampleSpan& /*span*/) const { return 0; }
   /// Bits [bit-time][word] from a sample on, silence where they are missing; only where plan().input is bits.
   virtual void read_bits(std::uint64_t /*first_sample*/, std::span<std::uint32_t> /*words*/) {}

@@ -27,16 +27,6 @@ void place(Frame& frame, std::uint64_t first_sample, const InputInfo& input) {
   frame.timestamp_ns = input.start_time_ns + std::llround(elapsed_ns);
 }
 
-std::uint32_t late_and_due(const Engine& engine, std::uint64_t first_hop, std::size_t windows) {
-  std::uint32_t due = 0;
-  for (std::size_t p = 0; p < engine.processors(); ++p) {
-    for (std::uint64_t hop = first_hop; hop < first_hop + windows; ++hop) {
-      due |= engine.is_due(p, hop) ? 1U << p : 0U;
-    }
-  }
-  return due & engine.late();
-}
-
 bool is_raised(const std::function<bool()>& stop) { return stop && stop(); }
 
 }  // namespace
@@ -97,7 +87,7 @@ void PartReplay::search_before(std::uint64_t first) {
     next = hop + 1;
     const std::uint64_t first_sample = (hop - first_hop) * hop_;
     mask_.use(*masks_, first_sample);
-    return before->compute(first_sample, 1, engine_).front();
+    return before->compute(first_sample, 1, engine_);
   });
 }
 
@@ -121,32 +111,28 @@ void PartReplay::begin_batch(std::uint64_t first, std::size_t windows, const Fra
   for (std::size_t i = 0; i < windows && sink != nullptr; ++i) {
     is_looked_at |= sink->is_due((first + i) * hop_);
   }
-  recording_.begin(first * hop_, windows, engine_);
-  begun_.push_back({.first = first, .is_looked_at = is_looked_at});
+  begun_.push_back(
+      {.batch = recording_.begin(first * hop_, windows, engine_), .first = first, .is_looked_at = is_looked_at});
 }
 
 /// Finishes the oldest batch, then computes the late processors that are due on it.
-std::span<const WindowStatus> PartReplay::finish_batch() {
-  const std::uint64_t first = begun_.front().first;
-  const std::uint64_t hop = recording_.info().first_hop + first;
+FinishedBatch PartReplay::finish_batch() {
+  const Begun oldest = begun_.front();
   begun_.pop_front();
-  const std::span<const WindowStatus> statuses = recording_.finish(engine_);
-  search_.look(hop, statuses);
-  if (engine_.late() != 0) {
-    engine_.begin_late(late_and_due(engine_, hop, statuses.size()));
-    engine_.finish_late();
-  }
+  FinishedBatch batch = engine_.finish(oldest.batch);
+  search_.look(batch);
+  engine_.compute_late(batch);
   if (begun_.empty()) {
-    next_ = first + statuses.size();
+    next_ = oldest.first + batch.windows();
   }
-  return statuses;
+  return batch;
 }
 
 /// Waits for the batches in flight and discards them.
 void PartReplay::drop_begun() {
   for (; !begun_.empty(); begun_.pop_front()) {
     try {
-      (void)recording_.finish(engine_);
+      (void)engine_.finish(begun_.front().batch);
     } catch (const Error&) {  // the caller's own error is reported instead
     }
   }
@@ -219,7 +205,8 @@ void PartReplay::write_batch(FrameSink& sink) {
   const InputInfo& input = recording_.info();
   const int channels = recording_.plan().settings.array.geometry.channels();
   const std::uint64_t first = begun_.front().first;
-  const std::span<const WindowStatus> statuses = finish_batch();
+  const FinishedBatch batch = finish_batch();
+  const std::span<const WindowStatus> statuses = batch.statuses();
   for (std::size_t i = 0; i < statuses.size(); ++i) {
     const std::uint64_t index = first + i;
     require_finite(statuses[i].non_finite_microphones, channels, index, input);
@@ -228,9 +215,9 @@ void PartReplay::write_batch(FrameSink& sink) {
     frame.sequence = index;
     frame.epoch = 1;
     frame.missing_bit_times = statuses[i].missing_bits;
-    sink.end_window((statuses[i].flags & ~std::uint32_t{kFlagMemoryNotFull}) | write(i, frame, sink));
+    sink.end_window((statuses[i].flags & ~std::uint32_t{kFlagMemoryNotFull}) | write(batch, i, frame, sink));
   }
-  look(first, statuses, sink);
+  look(first, batch, sink);
 }
 
 /// Throws DataError where more microphones are masked or not finite than the settings accept.
@@ -252,31 +239,28 @@ bool PartReplay::is_last(std::size_t processor, std::uint64_t frame) const {
 
 /// Writes a window's due products, one frame per processor. `frame` is stamped except for its place. Returns the flags
 /// of all of them.
-std::uint32_t PartReplay::write(std::size_t window, Frame& frame, FrameSink& sink) {
+std::uint32_t PartReplay::write(const FinishedBatch& batch, std::size_t window, Frame& frame, FrameSink& sink) {
   const InputInfo& input = recording_.info();
   const std::uint64_t missing = frame.missing_bit_times;
   std::uint32_t flags = 0;
   for (std::size_t p = 0; p < engine_.processors(); ++p) {
-    if (!engine_.is_due(p, input.first_hop + frame.sequence) || !engine_.has_products(p, window)) {
+    if (!engine_.is_due(p, input.first_hop + frame.sequence) || !engine_.has_products(batch, p, window)) {
       continue;
     }
     frame.processor = p;
     const SampleSpan span = engine_.window_of(p, frame.sequence * hop_);
     frame.missing_bit_times = engine_.has_own_window(p) ? recording_.missing_bits(span) : missing;
     place(frame, span.first, input);
-    engine_.stamp(p, window,
-                  {.sequence = frame.sequence,
-                   .first_bit_time = frame.first_bit_time,
-                   .missing_bit_times = frame.missing_bit_times});
-    if (is_last(p, frame.sequence)) {
-      engine_.publish_last(p, window);
-    }
-    frame.products = engine_.products(p, window);
-    frame.missing_bit_times = std::max(frame.missing_bit_times, engine_.missing_bit_times(p, window));
-    frame.valid_microphones = engine_.valid_microphones(p, window);
+    const FrameStamp stamp{.sequence = frame.sequence,
+                           .first_bit_time = frame.first_bit_time,
+                           .missing_bit_times = frame.missing_bit_times};
+    const FrameProducts read = engine_.read(batch, p, window, stamp, is_last(p, frame.sequence));
+    frame.products = read.products;
+    frame.missing_bit_times = std::max(frame.missing_bit_times, read.missing_bit_times);
+    frame.valid_microphones = read.valid_microphones;
     frame.microphones = engine_.microphones(p);
-    frame.missing_information = engine_.missing_information(p, window);
-    frame.flags = engine_.flags(p, window) | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U);
+    frame.missing_information = read.missing_information;
+    frame.flags = read.flags | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U);
     flags |= frame.flags;
     sink.write(frame);
   }
@@ -284,13 +268,13 @@ std::uint32_t PartReplay::write(std::size_t window, Frame& frame, FrameSink& sin
 }
 
 /// Passes on spectra of whole windows of a batch that the sink needs.
-void PartReplay::look(std::uint64_t first, std::span<const WindowStatus> statuses, FrameSink& sink) {
-  for (std::size_t i = 0; i < statuses.size(); ++i) {
+void PartReplay::look(std::uint64_t first, const FinishedBatch& batch, FrameSink& sink) {
+  for (std::size_t i = 0; i < batch.windows(); ++i) {
     const std::uint64_t first_sample = (first + i) * hop_;
-    if (statuses[i].missing_bits > 0 || !sink.is_due(first_sample)) {
+    if (batch.statuses()[i].missing_bits > 0 || !sink.is_due(first_sample)) {
       continue;
     }
-    engine_.read_spectra(i, spectra_);
+    engine_.read_spectra(batch, i, spectra_);
     sink.look(first_sample, spectra_);
   }
 }

@@ -73,6 +73,7 @@ class PartReplay {
  private:
   /// A batch in flight.
   struct Begun {
+    Batch batch;
     std::uint64_t first = 0;
     bool is_looked_at = false;  ///< its spectra are examined, which may change later batches
   };
@@ -83,13 +84,13 @@ class PartReplay {
   void search_before(std::uint64_t first);
   [[nodiscard]] bool may_begin(std::uint64_t first) const;
   void begin_batch(std::uint64_t first, std::size_t windows, const FrameSink* sink);
-  std::span<const WindowStatus> finish_batch();
+  FinishedBatch finish_batch();
   void write_batch(FrameSink& sink);
   void require_valid(int non_finite, std::uint64_t index) const;
   void drop_begun();
   [[nodiscard]] bool is_last(std::size_t processor, std::uint64_t frame) const;
-  std::uint32_t write(std::size_t window, Frame& frame, FrameSink& sink);
-  void look(std::uint64_t first, std::span<const WindowStatus> statuses, FrameSink& sink);
+  std::uint32_t write(const FinishedBatch& batch, std::size_t window, Frame& frame, FrameSink& sink);
+  void look(std::uint64_t first, const FinishedBatch& batch, FrameSink& sink);
 
   Recording& recording_;
   std::function<std::unique_ptr<Recording>()> reopen_;

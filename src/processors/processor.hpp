@@ -46,7 +46,7 @@ struct ProcessorPlan {
   std::shared_ptr<const ArrayFiles> files = nullptr;  ///< files that the settings name by path; null: none is read
 };
 
-/// Location of the windows of decimated samples of an enqueue() on the processor's device. Full scale is 1 for bits,
+/// Location of the windows of decimated samples of a batch on the processor's device. Full scale is 1 for bits,
 /// after DecimatorDesign::response(); otherwise samples are in pascal.
 struct SampleView {
   const ocl::Buffer<float>* samples = nullptr;  ///< [slot][channel], channel fastest; a ring
@@ -65,43 +65,35 @@ struct FrameStamp {
 /// The products of a window, in the order of a ResultHeader.
 using Products = std::span<const std::span<const std::byte>>;
 
-/// Computes products from spectra on a device. The constructor validates, compiles and allocates, and may throw;
-/// enqueue() only sets arguments and enqueues.
-class Processor {
+/// A window of a computed batch whose products are asked for.
+struct WindowToRead {
+  std::size_t window = 0;             ///< index in the batch
+  std::size_t place = 0;              ///< BatchInput::place of the batch
+  std::optional<FrameStamp> stamp{};  ///< of a window that becomes a frame; frames come in order
+  bool is_last = false;               ///< the last frame of a run: averages of several windows include this one
+};
+
+/// What a processor made of a window.
+struct WindowProducts {
+  Products products;                    ///< valid until the next call or the next batch in the same place
+  std::uint64_t missing_bit_times = 0;  ///< most bit-times missing from any window that they depend on, if stamped
+};
+
+/// What processors on a device and their references have in common.
+class ProcessorBase {
  public:
-  Processor() = default;
-  Processor(const Processor&) = delete;
-  Processor& operator=(const Processor&) = delete;
-  virtual ~Processor() = default;
+  ProcessorBase() = default;
+  ProcessorBase(const ProcessorBase&) = delete;
+  ProcessorBase& operator=(const ProcessorBase&) = delete;
+  virtual ~ProcessorBase() = default;
   /// Axes, products, kind and memory_hops if every hop is computed; the engine fills the rest. memory_hops: hops before
   /// its own that a frame may depend on: 0 if it depends on its window alone, kUnboundedMemory if on all; nothing if
   /// unknown.
   [[nodiscard]] virtual ResultHeader header() const = 0;
-  /// Sets the samples for the windows of the next enqueue(), for a processor whose settings ask for samples.
-  virtual void use_samples(const SampleView& /*samples*/) {}
-  /// Sets the hops of the windows of the next enqueue(), for a processor that remembers windows.
-  virtual void set_hops(const FrameHops& /*hops*/) {}
-  /// Enqueues the first `windows` windows, and the transfer of their products to the host. spectra
-  /// [window][frequency][row][column], Pa, as measured, empty for a processor that asks for none; `status`
-  /// [window][kStatusWords] is left unchanged, or it is or-ed into, moved to host_status() and cleared.
-  virtual void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows) = 0;
-  /// For a processor that takes turns, planned for two batches in flight: selects which of its two places on the host,
-  /// 0 or 1, the next enqueue() fills, and products(), stamp() and host_status() refer to. The other one is kept.
-  virtual void use_results(std::size_t /*place*/) {}
-  /// Called between enqueue() and the first products() of a window whose products become a frame, for processors that
-  /// follow sources over frames, or hold several windows. Frames come in order; other windows have no stamp.
-  virtual void stamp(std::size_t /*window*/, const FrameStamp& /*stamp*/) {}
-  /// For a stamped window whose products also depend on other windows: the most bit-times missing from any of these.
-  [[nodiscard]] virtual std::uint64_t missing_bit_times(std::size_t /*window*/) const { return 0; }
-  /// Called between stamp() and products() of the last window of a run: brings products of several windows, which would
-  /// be published later, up to this window.
-  virtual void publish_last(std::size_t /*window*/) {}
-  /// Call it after Device::wait(): [product] of a window; valid until the next call or the next enqueue().
-  virtual Products products(std::size_t window) = 0;
-  /// Call it after Device::wait(): [window][kStatusWords] of a processor that takes the status; empty otherwise.
-  [[nodiscard]] virtual std::span<const std::uint32_t> host_status() const { return {}; }
-  /// Channels of the array's microphones that it uses, ascending; empty if all. With a subset enqueue() leaves the
-  /// status unchanged, because host_status() lacks the others, and its frames have flag 64 by its own microphones'
+  /// Products of a window that has been computed, for which the host has waited.
+  virtual WindowProducts products(const WindowToRead& of) = 0;
+  /// Channels of the array's microphones that it uses, ascending; empty if all. With a subset the status on the device
+  /// stays unchanged, because host_status() lacks the others, and its frames have flag 64 by its own microphones'
   /// distances.
   [[nodiscard]] virtual std::span<const int> subset() const { return {}; }
   /// Replaces the plan's or the previous mask, between two frames; the mask was made for the same array, with at most
@@ -114,6 +106,28 @@ class Processor {
   [[nodiscard]] virtual std::unique_ptr<Search> make_search() const { return nullptr; }
   /// Resets averages over windows and other memory of them, at the start of a stream; does not wait.
   virtual void forget() {}
+};
+
+/// Windows on the device, a hop apart.
+struct BatchInput {
+  const ComplexBuffer& spectra;  ///< [window][frequency][row][column], Pa, as measured; empty if it asks for none
+  const StatusBuffer& status;    ///< [window][kStatusWords]
+  std::size_t windows = 1;
+  FrameHops hops = {};
+  SampleView samples = {};  ///< for a processor whose settings ask for samples
+  std::size_t place = 0;    ///< place of the results on the host, 0 or 1; 1 only if it takes turns
+};
+
+/// Computes products from spectra on a device. The constructor validates, compiles and allocates, and may throw;
+/// enqueue() only sets arguments and enqueues.
+class Processor : public ProcessorBase {
+ public:
+  /// Enqueues the windows, and the transfer of their products to the host. The status is left unchanged, or it is or-ed
+  /// into, moved to host_status() and cleared.
+  virtual void enqueue(const BatchInput& input) = 0;
+  /// Call it after Device::wait(): [window][kStatusWords] of the batch in a place, of a processor that takes the
+  /// status; empty otherwise.
+  [[nodiscard]] virtual std::span<const std::uint32_t> host_status(std::size_t /*place*/) const { return {}; }
   /// The chosen path through the device, and its sizes, for log lines and reports.
   [[nodiscard]] virtual std::string description() const = 0;
 };
@@ -122,42 +136,37 @@ namespace reference {
 
 using Complex = std::complex<double>;
 
+/// Input of one window.
+struct WindowInput {
+  std::span<const Complex> spectra = {};  ///< [frequency][row][column], Pa
+  std::span<const double> samples = {};   ///< [sample][channel], for who asks for them; units as in SampleView
+  std::uint64_t hop = 0;
+  bool is_whole = true;  ///< no bits are missing
+};
+
+/// Losses and flags of one window's input.
+struct Outcome {
+  std::uint32_t flags = 0;
+  int non_finite_microphones = 0;
+};
+
 /// A processor in plain double precision on the host, written from its formulas.
-class Processor {
+class Processor : public ProcessorBase {
  public:
-  /// Losses and flags of one window's input.
-  struct Outcome {
-    std::uint32_t flags = 0;
-    int non_finite_microphones = 0;
-  };
-  Processor() = default;
-  Processor(const Processor&) = delete;
-  Processor& operator=(const Processor&) = delete;
-  virtual ~Processor() = default;
-  [[nodiscard]] virtual ResultHeader header() const = 0;
-  /// Drops the products of the windows computed so far.
-  virtual void clear() = 0;
-  /// Sets the decimated samples [sample][channel] of the window that add() computes next, for a processor that asks for
-  /// them; in units as in SampleView.
-  virtual void use_samples(std::span<const double> /*samples*/) {}
-  /// Sets the hop of the window that add() computes next; `is_whole`: no bits of it are missing.
-  virtual void set_hop(std::uint64_t /*hop*/, bool /*is_whole*/) {}
-  /// Computes one more window: spectra [frequency][row][column], Pa. May depend on earlier windows, as on the device.
-  virtual Outcome add(std::span<const Complex> spectra) = 0;
-  /// See nearfield::Processor.
-  [[nodiscard]] virtual std::span<const int> subset() const { return {}; }
-  /// See nearfield::Processor; called between add() and the first products() of a window.
-  virtual void stamp(std::size_t /*window*/, const FrameStamp& /*stamp*/) {}
-  /// See nearfield::Processor.
-  virtual void publish_last(std::size_t /*window*/) {}
-  [[nodiscard]] virtual std::uint64_t missing_bit_times(std::size_t /*window*/) const { return 0; }
-  /// Products of one of the windows since clear(); valid until the next call.
-  virtual Products products(std::size_t window) = 0;
-  /// This and the following: see nearfield::Processor.
-  virtual void forget() {}
-  virtual void use(const MicrophoneMask& mask) = 0;
-  virtual void adopt(const std::shared_ptr<const Findings>& /*findings*/) {}
-  [[nodiscard]] virtual std::unique_ptr<Search> make_search() const { return nullptr; }
+  /// Computes a batch of windows, whose products replace those of the last one; they may depend on earlier windows, as
+  /// on the device.
+  std::vector<Outcome> compute(std::span<const WindowInput> windows) {
+    begin();
+    std::vector<Outcome> outcomes;
+    for (const WindowInput& window : windows) {
+      outcomes.push_back(add(window));
+    }
+    return outcomes;
+  }
+  /// Drops the products of the last batch.
+  virtual void begin() = 0;
+  /// Computes the next window of the batch.
+  virtual Outcome add(const WindowInput& window) = 0;
 };
 
 }  // namespace reference
@@ -180,7 +189,7 @@ struct ProcessorEntry {
   Remarks (*remarks)(const ProcessorPlan& plan) = [](const ProcessorPlan&) { return Remarks(); };
   /// Work of one launch of the plan's batch of windows, with all its stages. Uses sizes and `own` only.
   WorkModel (*work)(const ProcessorPlan& plan) = [](const ProcessorPlan&) { return WorkModel(); };
-  /// True if a batch's products can be read while the next batch is computed: Processor::use_results().
+  /// True if a batch's products can be read while the next batch is computed, in another place (BatchInput).
   bool takes_turns = false;
 };
 

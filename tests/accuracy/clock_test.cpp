@@ -59,9 +59,9 @@ std::vector<ComplexD> spectra_of(const std::filesystem::path& path, const Settin
   EnginePlan plan = recording->plan();
   plan.has_processor = false;
   const std::unique_ptr<Engine> engine = make_engine(kind, plan);
-  (void)recording->compute(first_word, 1, *engine);
+  const FinishedBatch batch = recording->compute(first_word, 1, *engine);
   std::vector<std::complex<float>> spectra(engine->spectra_values());
-  engine->read_spectra(0, spectra);
+  engine->read_spectra(batch, 0, spectra);
   return {spectra.begin(), spectra.end()};
 }
 

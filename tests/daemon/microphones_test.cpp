@@ -115,8 +115,7 @@ TEST(BadMicrophones, AreFoundFromBitsThroughAFrontEnd) {
     for (std::size_t window = 0; window < 2 * health::Monitor::kSpan; ++window) {
       const std::vector<std::uint32_t> words = array.next();
       engine->push_bits(position, words);
-      engine->compute_window(position);
-      engine->read_spectra(0, spectra);
+      engine->read_spectra(engine->compute({.first_sample = position}), 0, spectra);
       counter.count(std::span(words).first(512 * counter.words_per_bit_time()), bits);
       monitor.add_bits(bits);
       monitor.add_spectra(spectra);

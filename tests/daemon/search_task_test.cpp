@@ -48,8 +48,9 @@ std::vector<std::complex<float>> wave(const ArrayPlan& plan, double z_m, double 
   return test::narrow(field);
 }
 
-WindowView view_of(const Epoch& epoch, std::uint64_t first_sample, bool is_whole = true) {
+WindowView view_of(const Epoch& epoch, const FinishedBatch& batch, std::uint64_t first_sample, bool is_whole = true) {
   return {.engine = epoch.engine.get(),
+          .batch = batch,
           .epoch = epoch.number,
           .first_sample = first_sample,
           .hop = first_sample / 10,
@@ -63,9 +64,10 @@ TEST(SearchTask, FindsWavesForTheFramesToCome) {
   const ArrayPlan& plan = epoch.engine->array_plan();
   const auto spectra = wave(plan, plan.standoff_m, 40.0);
   const auto truth = wave(plan, 0.0, 200.0);
+  FinishedBatch batch;
   const auto error = [&] {
-    epoch.engine->compute_spectra(spectra);
-    const auto images = epoch.engine->images();
+    batch = epoch.engine->compute_spectra(spectra);
+    const auto images = epoch.engine->images(batch);
     return test::relative_l2(std::vector<std::complex<float>>(images.begin(), images.end()), truth);
   };
   std::promise<std::shared_ptr<const Findings>> findings;
@@ -76,9 +78,9 @@ TEST(SearchTask, FindsWavesForTheFramesToCome) {
   });
   search.prepare(epoch);
   const double before = error();
-  search.look(view_of(epoch, 0, false));  // bits are missing: not this one
-  search.look(view_of(epoch, 5000));
-  search.look(view_of(epoch, 5990));  // less than 100 hops of 10 samples later; a second value would throw
+  search.look(view_of(epoch, batch, 0, false));  // bits are missing: not this one
+  search.look(view_of(epoch, batch, 5000));
+  search.look(view_of(epoch, batch, 5990));  // less than 100 hops of 10 samples later; a second value would throw
   epoch.engine->adopt(findings.get_future().get());
   const double after = error();
   std::printf("error %.2f %% before, %.2f %% after\n", 100.0 * before, 100.0 * after);
@@ -100,7 +102,7 @@ TEST(SearchTask, FindsWavesForTheFramesToCome) {
 // begins every fourth search, has none left out.
 TEST(SearchTask, NumbersSearchesThatFollowOnOneAnother) {
   const Epoch epoch = make_spectra_epoch(1, 4);
-  epoch.engine->compute_spectra(wave(epoch.engine->array_plan(), 0.03, 40.0));
+  const FinishedBatch batch = epoch.engine->compute_spectra(wave(epoch.engine->array_plan(), 0.03, 40.0));
   BackgroundWorker worker("nf-test");
   std::promise<SearchChain::Found> found;
   SearchTask search(worker, [&](const SearchChain::Found& one, std::uint64_t) { found.set_value(one); });
@@ -109,7 +111,8 @@ TEST(SearchTask, NumbersSearchesThatFollowOnOneAnother) {
     found = {};
     std::future<SearchChain::Found> future = found.get_future();
     do {
-      search.look(view_of(epoch, 10 * hop, is_whole));  // passed over where it meets the background thread at its lock
+      search.look(
+          view_of(epoch, batch, 10 * hop, is_whole));  // passed over where it meets the background thread at its lock
     } while (future.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready);
     const SearchChain::Found one = future.get();
     EXPECT_EQ(one.findings != nullptr, is_whole);
@@ -139,8 +142,8 @@ TEST(SearchTask, NeverHoldsUpWhoLooks) {
   const Epoch first = make_spectra_epoch(1, 1);
   const Epoch second = make_spectra_epoch(2, 1);
   const auto spectra = wave(first.engine->array_plan(), 0.03, 40.0);
-  first.engine->compute_spectra(spectra);
-  second.engine->compute_spectra(spectra);
+  const FinishedBatch of_first = first.engine->compute_spectra(spectra);
+  const FinishedBatch of_second = second.engine->compute_spectra(spectra);
   std::promise<void> begun;
   std::promise<void> go_on;
   std::promise<void> done;
@@ -159,15 +162,15 @@ TEST(SearchTask, NeverHoldsUpWhoLooks) {
   search.prepare(first);
   std::future<void> has_begun = begun.get_future();
   do {
-    search.look(view_of(first, 0));  // passed over where it meets the background thread at its lock
+    search.look(view_of(first, of_first, 0));  // passed over where it meets the background thread at its lock
   } while (has_begun.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready);
   for (std::uint64_t hop = 1; hop < 50; ++hop) {
-    search.look(view_of(first, 10 * hop));
+    search.look(view_of(first, of_first, 10 * hop));
   }
   search.prepare(second);
-  search.look(view_of(first, 500));  // a window of the epoch before
-  search.look(view_of(second, 510));
-  search.look(view_of(second, 520));
+  search.look(view_of(first, of_first, 500));  // a window of the epoch before
+  search.look(view_of(second, of_second, 510));
+  search.look(view_of(second, of_second, 520));
   go_on.set_value();
   done.get_future().wait();
   worker.close();
@@ -179,7 +182,7 @@ TEST(SearchTask, AsksForNothingWhereNothingIsSearchedFor) {
   BackgroundWorker worker("nf-test");
   SearchTask search(worker, [](const SearchChain::Found&, std::uint64_t) { FAIL() << "no search was due"; });
   search.prepare(epoch);
-  search.look(view_of(epoch, 0));
+  search.look(view_of(epoch, {}, 0));
   worker.close();
   EXPECT_EQ(search.status()["every_frames"], 0);
 }

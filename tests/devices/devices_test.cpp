@@ -73,35 +73,31 @@ void run(Engine& engine, const Settings& settings, Feeder& feeder, std::uint64_t
       engine.push_bits(fed, room);
       fed += samples;
     }
-    engine.compute_windows(number * hop, batch);
+    const FinishedBatch computed = engine.compute({.first_sample = number * hop, .windows = batch});
     const auto keep = [&](std::size_t p) {
       for (std::size_t i = 0; i < batch; ++i) {
-        if ((number + i) % static_cast<std::uint64_t>(engine.every_hops(p)) == 0 && engine.has_products(p, i)) {
-          kept.push_back({.processor = p,
-                          .window = number + i,
-                          .flags = engine.flags(p, i),
-                          .valid_microphones = engine.valid_microphones(p, i)});
-          for (const std::span<const std::byte> product : engine.products(p, i)) {
+        if ((number + i) % static_cast<std::uint64_t>(engine.every_hops(p)) == 0 &&
+            engine.has_products(computed, p, i)) {
+          const FrameProducts read = engine.read(computed, p, i);
+          kept.push_back(
+              {.processor = p, .window = number + i, .flags = read.flags, .valid_microphones = read.valid_microphones});
+          for (const std::span<const std::byte> product : read.products) {
             kept.back().products.emplace_back(product.begin(), product.end());
           }
         }
       }
     };
-    std::uint32_t due = 0;
+    std::vector<std::size_t> due;
     for (std::size_t p = 0; p < engine.processors(); ++p) {
       if (!engine.is_late(p)) {
         keep(p);
       } else if (number % static_cast<std::uint64_t>(engine.every_hops(p)) == 0) {
-        due |= 1U << p;
+        due.push_back(p);
       }
     }
-    engine.begin_late(due);
+    engine.begin_late(computed, due);
     engine.finish_late();
-    for (std::size_t p = 0; p < engine.processors(); ++p) {
-      if ((due >> p & 1U) != 0) {
-        keep(p);
-      }
-    }
+    std::ranges::for_each(due, keep);
   }
 }
 
@@ -294,35 +290,40 @@ TEST(Devices, NoFrameWaitsForADeviceApart) {
       room[i] = test::scrambled_bits(span.first * kWordsPerSample + i);
     }
     fed.push_bits(span.first, room);
-    fed.compute_windows(number * hop, 1);
+    return fed.compute({.first_sample = number * hop});
   };
-  constexpr std::uint32_t kFar = 2;
+  FinishedBatch far;
+  FinishedBatch far_in_time;
   for (std::uint64_t number = 0; number < 10; ++number) {
-    feed(engine, feeders[0], number);
-    feed(*in_time, feeders[1], number);
-    const bool is_due = number == 8;
-    engine.begin_late(is_due ? kFar : 0);
-    in_time->begin_late(is_due ? kFar : 0);
-    if (is_due) {
+    const FinishedBatch batch = feed(engine, feeders[0], number);
+    const FinishedBatch batch_in_time = feed(*in_time, feeders[1], number);
+    const std::vector<std::size_t> due(number == 8 ? 1 : 0, 1);
+    engine.begin_late(batch, due);
+    in_time->begin_late(batch_in_time, due);
+    if (number == 8) {
+      far = batch;
+      far_in_time = batch_in_time;
       in_time->finish_late();
-      EXPECT_EQ(in_time->under_way(), 0U);
+      EXPECT_FALSE(in_time->is_under_way(1));
     }
-    EXPECT_EQ(engine.under_way(), number < 8 ? 0U : kFar);
-    const auto images = engine.images();
-    const auto expected_images = in_time->images();
+    EXPECT_EQ(engine.is_under_way(1), number >= 8);
+    const auto images = engine.images(batch);
+    const auto expected_images = in_time->images(batch_in_time);
     EXPECT_TRUE(std::ranges::equal(images, expected_images));
   }
   held.held->let_go();
   engine.finish_late();
-  EXPECT_EQ(engine.under_way(), 0U);
-  const Products found = engine.products(1, 0);
-  const Products expected = in_time->products(1, 0);
+  EXPECT_FALSE(engine.is_under_way(1));
+  const FrameProducts read = engine.read(far, 1, 0);
+  const FrameProducts read_in_time = in_time->read(far_in_time, 1, 0);
+  const Products found = read.products;
+  const Products expected = read_in_time.products;
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
     EXPECT_TRUE(std::ranges::equal(found[i], expected[i]));
   }
-  EXPECT_EQ(engine.flags(1, 0), in_time->flags(1, 0));
-  EXPECT_EQ(engine.valid_microphones(1, 0), 64U);
+  EXPECT_EQ(read.flags, read_in_time.flags);
+  EXPECT_EQ(read.valid_microphones, 64U);
 }
 
 // Bits that are copied for it keep their place until the device has fetched them.

@@ -77,11 +77,11 @@ void compile(const Way& way) {
   const std::unique_ptr<Engine> engine = make_engine(device.restricted(info), plan);
   const std::size_t word = kBitsPerWord * 2;
   engine->push_bits(0, engine->room_for_bits(64 * word));
-  engine->compute_window(0);
+  engine->compute({});
   engine->push_bits(64, engine->room_for_bits(16 * word));
-  engine->compute_window(8);
-  engine->compute_window(8);  // from the sums alone
-  engine->compute_windows(8, static_cast<std::size_t>(settings.device.batch));
+  engine->compute({.first_sample = 8});
+  engine->compute({.first_sample = 8});  // from the sums alone
+  engine->compute({.first_sample = 8, .windows = static_cast<std::size_t>(settings.device.batch)});
 }
 
 TEST(LocalArrays, AreNotSharedByPoclsThreads) {

@@ -82,14 +82,14 @@ struct Seen {
   friend bool operator==(const Seen&, const Seen&) = default;
 };
 
-/// Every second batch lacks the bits of its second window, by what the caller says: an imager does not remember it.
-void set_hops(Engine& engine, std::uint64_t first, std::size_t windows) {
-  FrameHops hops{.first = first};
+/// Every second batch lacks bits of its second window, by what the caller says: an imager does not remember it.
+WindowRange range_of(std::uint64_t first, std::size_t windows) {
+  WindowRange range{.first_sample = first * kHop, .windows = windows};
   if (first / kBatch % 2 == 1 && windows > 1) {
-    hops.incomplete.assign(windows, 0);
-    hops.incomplete[1] = 1;
+    range.missing_bits.assign(windows, 0);
+    range.missing_bits[1] = 32;
   }
-  engine.set_hops(hops);
+  return range;
 }
 
 /// Feeds an engine with as many batches in flight as it allows, and reads each once it is finished.
@@ -121,19 +121,16 @@ class Stream {
     } else {
       engine_->push_samples(span.first, samples_.subspan(span.first * 64, count * 64));
     }
-    set_hops(*engine_, next_, windows);
-    engine_->begin_windows(next_ * kHop, windows);
-    begun_.push_back(next_);
+    begun_.push_back(engine_->begin(range_of(next_, windows)));
     next_ += windows;
   }
   void finish() {
-    const std::uint64_t first = begun_.front();
+    const FinishedBatch batch = engine_->finish(begun_.front());
     begun_.pop_front();
-    const std::span<const WindowStatus> statuses = engine_->finish_windows();
-    for (std::size_t i = 0; i < statuses.size(); ++i) {
+    for (std::size_t i = 0; i < batch.windows(); ++i) {
       for (std::size_t p = 0; p < engine_->processors(); ++p) {
-        if (engine_->has_products(p, i)) {
-          seen_.push_back(seen_of(p, i, first + i, statuses[i]));
+        if (engine_->has_products(batch, p, i)) {
+          seen_.push_back(seen_of(batch, p, i));
         }
       }
     }
@@ -141,26 +138,26 @@ class Stream {
   [[nodiscard]] const std::vector<Seen>& seen() const { return seen_; }
 
  private:
-  Seen seen_of(std::size_t processor, std::size_t place, std::uint64_t window, const WindowStatus& status) {
+  Seen seen_of(const FinishedBatch& batch, std::size_t processor, std::size_t place) {
+    const std::uint64_t window = batch.first_hop() + place;
+    const FrameProducts read = engine_->read(batch, processor, place, FrameStamp{.sequence = window});
     Seen seen{.processor = processor,
               .window = window,
-              .status_flags = status.flags,
-              .non_finite_microphones = status.non_finite_microphones,
-              .flags = 0,
-              .valid_microphones = engine_->valid_microphones(processor, place),
+              .status_flags = batch.statuses()[place].flags,
+              .non_finite_microphones = batch.statuses()[place].non_finite_microphones,
+              .flags = read.flags,
+              .valid_microphones = read.valid_microphones,
               .products = {}};
-    engine_->stamp(processor, place, {.sequence = window});
-    for (const std::span<const std::byte> product : engine_->products(processor, place)) {
+    for (const std::span<const std::byte> product : read.products) {
       seen.products.emplace_back(product.begin(), product.end());
     }
-    seen.flags = engine_->flags(processor, place);
     return seen;
   }
   std::unique_ptr<Engine> engine_;
   std::span<const float> samples_;
   Feeder feeder_;
   std::uint64_t next_ = 0;
-  std::deque<std::uint64_t> begun_;
+  std::deque<Batch> begun_;
   std::vector<Seen> seen_;
 };
 
@@ -256,22 +253,25 @@ std::string error_of(Call call) {
 TEST(BatchesInFlight, RefuseCallsThatWouldChangeThem) {
   Stream one(plan_of({}, 1));
   const std::vector<Seen> expected = one.all();
-  EXPECT_THAT(error_of([&] { one.engine().finish_windows(); }), HasSubstr("expected a batch in flight, found none"));
+  EXPECT_THAT(error_of([&] { one.engine().finish({}); }),
+              HasSubstr("expected the oldest batch in flight, found none in flight"));
   Stream run(plan_of({}, 2));
   Engine& engine = run.engine();
+  const FinishedBatch before = engine.compute(range_of(0, 1));
   run.begin();
   const std::string busy = "expected no batch in flight, found 1";
   std::vector<std::complex<float>> spectra(engine.spectra_values());
   EXPECT_THAT(error_of([&] { engine.use(make_masks(engine.array_plans(), {3})); }), HasSubstr(busy));
-  EXPECT_THAT(error_of([&] { engine.read_spectra(0, spectra); }), HasSubstr(busy));
-  EXPECT_THAT(error_of([&] { engine.image_again(); }), HasSubstr(busy));
+  EXPECT_THAT(error_of([&] { engine.read_spectra(before, 0, spectra); }), HasSubstr(busy));
+  EXPECT_THAT(error_of([&] { engine.image_again(before); }), HasSubstr(busy));
   EXPECT_THAT(error_of([&] { engine.adopt(nullptr); }), HasSubstr(busy));
-  EXPECT_THAT(error_of([&] { engine.compute_windows(4 * kHop, 1); }), HasSubstr(busy));
+  EXPECT_THAT(error_of([&] { engine.compute(range_of(4, 1)); }), HasSubstr(busy));
   run.begin();
   const std::string full = "expected at most 1 batches in flight before it, found 2";
   EXPECT_THAT(error_of([&] { run.begin(); }), HasSubstr(full));
   EXPECT_THAT(error_of([&] { engine.push_bits(0, wire_bits()); }), HasSubstr(full));
   EXPECT_EQ(engine.in_flight(), 2U);
+  EXPECT_THAT(error_of([&] { engine.finish(before); }), HasSubstr("found another one"));
   run.finish();
   run.finish();
   expect_same(run.seen(), {expected.begin(), expected.begin() + 8});

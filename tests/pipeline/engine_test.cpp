@@ -56,10 +56,10 @@ TEST_P(EngineTest, ValidMicrophonesAreThoseThatAProcessorSees) {
   auto spectra = some_spectra(engine->spectra_values());
   spectra[5] = std::numeric_limits<float>::quiet_NaN();
   spectra[40] = std::numeric_limits<float>::quiet_NaN();
-  engine->compute_spectra(spectra);
+  FinishedBatch batch = engine->compute_spectra(spectra);
   std::map<std::string, std::uint32_t> valid;
   for (std::size_t p = 0; p < engine->processors(); ++p) {
-    valid[engine->header(p).processor] = engine->valid_microphones(p, 0);
+    valid[engine->header(p).processor] = engine->read(batch, p, 0).valid_microphones;
   }
   const std::map<std::string, std::uint32_t> expected = {{"surface", 60}, {"all", 60}, {"some", 5}};
   EXPECT_EQ(valid, expected);
@@ -70,8 +70,8 @@ TEST_P(EngineTest, ValidMicrophonesAreThoseThatAProcessorSees) {
     EXPECT_EQ(engine->of_processor(p, {0, 2, 33}), is_some ? std::vector<int>{0} : std::vector<int>({0, 2, 33}));
   }
   engine->use(make_masks(engine->array_plans(), {0, 33}));  // beside the dead ones
-  engine->compute_spectra(spectra);
-  EXPECT_EQ(engine->valid_microphones(1, 0) + engine->valid_microphones(2, 0), 58U + 4U);
+  batch = engine->compute_spectra(spectra);
+  EXPECT_EQ(engine->read(batch, 1, 0).valid_microphones + engine->read(batch, 2, 0).valid_microphones, 58U + 4U);
 }
 
 // Calibration and inspection read spectra: nothing that an image alone needs may keep them from it.
@@ -81,14 +81,14 @@ TEST_P(EngineTest, WithoutAProcessorGivesSpectraAlone) {
   plan.settings.holography.planes_m = {1.0};  // above the microphones: an imager would refuse it
   const std::unique_ptr<Engine> engine = make_engine(GetParam(), plan);
   const auto spectra = some_spectra(engine->spectra_values());
-  const std::span<const WindowStatus> statuses = engine->compute_spectra(spectra);
-  ASSERT_EQ(statuses.size(), 1U);
-  EXPECT_EQ(statuses[0].flags, 0U);
+  const FinishedBatch batch = engine->compute_spectra(spectra);
+  ASSERT_EQ(batch.windows(), 1U);
+  EXPECT_EQ(batch.statuses()[0].flags, 0U);
   std::vector<std::complex<float>> read(spectra.size());
-  engine->read_spectra(0, read);
+  engine->read_spectra(batch, 0, read);
   EXPECT_EQ(read, spectra);
-  EXPECT_TRUE(engine->images().empty());
-  EXPECT_TRUE(engine->reports().empty());
+  EXPECT_TRUE(engine->images(batch).empty());
+  EXPECT_TRUE(engine->reports(batch).empty());
   EXPECT_EQ(engine->make_search(), nullptr);
   EXPECT_EQ(engine->array_plan().frequencies_hz, plan.spectra_hz);
 }
@@ -105,18 +105,20 @@ TEST_P(EngineTest, WithoutAProcessorFlagsAreThoseWithOne) {
     const auto window = static_cast<std::uint64_t>(with.settings.front_end.window_samples);
     const std::uint64_t history = engine->history_samples();
     const std::size_t words_per_sample = 32 * 2;  // 64 microphones at 32 bit-times
+    FinishedBatch batch;
     const auto push = [&](std::uint64_t first, std::uint32_t at_odd_bit_times) {
       std::vector<std::uint32_t> wire((window + history) * words_per_sample, 0xFFFFFFFFU);
       for (std::size_t i = 0; i < wire.size(); ++i) {
         wire[i] = i / 2 % 2 == 1 ? at_odd_bit_times : wire[i];
       }
       engine->push_bits(first, wire);
-      flags.push_back(engine->compute_window(first + history).flags);
+      batch = engine->compute({.first_sample = first + history});
+      flags.push_back(batch.statuses().front().flags);
     };
     push(0, 0xFFFFFFFFU);  // every bit set: full scale
     push(1U << 20U, 0U);   // every other one: silence
     read.emplace_back(engine->spectra_values());
-    engine->read_spectra(0, read.back());
+    engine->read_spectra(batch, 0, read.back());
   }
   ASSERT_EQ(flags.size(), 4U);
   EXPECT_EQ(flags[0] & kFlagClipped, kFlagClipped);
@@ -135,11 +137,12 @@ TEST_P(EngineTest, ImagesThatAreMadeAgainKeepTheFlagsOfTheInput) {
   const auto window = static_cast<std::size_t>(plan.settings.front_end.window_samples);
   const std::vector<std::uint32_t> ones(window * 32 * 2, ~0U);  // 64 microphones at full scale
   engine->push_bits(0, ones);
-  const WindowStatus status = engine->compute_window(0);
+  const FinishedBatch batch = engine->compute({});
+  const WindowStatus status = batch.statuses().front();
   ASSERT_NE(status.flags & kFlagClipped, 0U);
-  EXPECT_EQ(engine->flags(0, 0), status.flags);
-  engine->image_again();
-  EXPECT_EQ(engine->flags(0, 0), status.flags);
+  EXPECT_EQ(engine->read(batch, 0, 0).flags, status.flags);
+  engine->image_again(batch);
+  EXPECT_EQ(engine->read(batch, 0, 0).flags, status.flags);
 }
 
 // Predictions from all microphones take long to make: only masks of spectra that a sonah works on have them.
@@ -195,9 +198,9 @@ TEST_P(EngineTest, WindowsThatComeInPiecesAreThoseThatComeWhole) {
     const auto before = static_cast<std::int64_t>(ocl::buffer_bytes().host);
     for (const std::uint64_t first : {std::uint64_t{0}, hop}) {
       push(first == 0 ? 0 : window, first + window);
-      engine->compute_window(first);
+      const FinishedBatch batch = engine->compute({.first_sample = first});
       spectra.emplace_back(engine->spectra_values());
-      engine->read_spectra(0, spectra.back());
+      engine->read_spectra(batch, 0, spectra.back());
     }
     grown_bytes.push_back(static_cast<std::int64_t>(ocl::buffer_bytes().host) - before);
   }

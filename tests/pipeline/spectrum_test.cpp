@@ -67,12 +67,11 @@ std::vector<Heard> heard(Engine& engine, const Settings& settings, Feeder& feede
       engine.push_bits(fed, wire.subspan(fed * kBitsPerWord, samples * kBitsPerWord));
       fed += samples;
     }
-    engine.compute_windows(number * hop, batch);
-    engine.begin_late(engine.late());
-    engine.finish_late();
+    const FinishedBatch computed = engine.compute({.first_sample = number * hop, .windows = batch});
+    engine.compute_late(computed);
     for (std::size_t i = 0; i < batch; ++i) {
-      if (engine.has_products(1, i)) {
-        const Products products = engine.products(1, i);
+      if (engine.has_products(computed, 1, i)) {
+        const Products products = engine.read(computed, 1, i).products;
         const auto values = values_of<float>(products[0]);
         all.push_back({.amplitudes_pa = {values.begin(), values.end()},
                        .microphone = values_of<std::uint32_t>(products[1])[0],

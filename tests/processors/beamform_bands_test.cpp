@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -112,8 +113,9 @@ TEST(BeamformBands, OfTheFrontEndComeBesideMaps) {
   EXPECT_EQ(header.axis("frequency")->values, std::vector<double>({44 * bin_hz}));
   EXPECT_EQ(header.axis("band")->values, std::vector<double>({19.5 * bin_hz, 22.5 * bin_hz}));
   const auto reference = processor_entry("beamform").make_reference(plan);
-  (void)reference->add(test::busy_field(beamformer, 3U));
-  const Products products = reference->products(0);
+  const std::vector<test::Complex> field = test::busy_field(beamformer, 3U);
+  (void)reference->compute(std::array{reference::WindowInput{.spectra = field}});
+  const Products products = reference->products({.window = 0}).products;
   const std::size_t pixels = beamformer.places().pixels();
   EXPECT_EQ(products[0].size(), pixels * sizeof(float));
   EXPECT_EQ(products[1].size(), pixels * sizeof(float));

@@ -283,11 +283,11 @@ TEST(BeamformHistoryMaps, OfABatchAreAsOneWindowAfterTheOther) {
       const auto input = test::beamform_device().upload<std::complex<float>>(test::narrow(all), "test");
       const auto status =
           test::beamform_device().upload<std::uint32_t>(std::vector<std::uint32_t>(7 * kStatusWords), "test");
-      batched->enqueue(input, status, 7);
+      batched->enqueue({.spectra = input, .status = status, .windows = 7});
       test::beamform_device().wait();
       for (std::size_t window = 0; window < 7; ++window) {
         const std::vector<float> expected = one_by_one.powers(windows[window]);
-        const auto values = values_of<float>(batched->products(window).front());
+        const auto values = values_of<float>(batched->products({.window = window}).products.front());
         const std::vector<float> found(values.begin(), values.end());
         if (std::isnan(expected.front())) {
           EXPECT_TRUE(std::isnan(found.front()));

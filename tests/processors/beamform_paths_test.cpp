@@ -243,10 +243,10 @@ TEST(BeamformPath, HasTheMapOfEachWindowOfABatch) {
     const auto input = test::beamform_device().upload<std::complex<float>>(test::narrow(both), "test");
     const auto status =
         test::beamform_device().upload<std::uint32_t>(std::vector<std::uint32_t>(2 * kStatusWords), "test");
-    batched->enqueue(input, status, 2);
+    batched->enqueue({.spectra = input, .status = status, .windows = 2});
     test::beamform_device().wait();
     const auto map_of = [&](std::size_t window) {
-      const auto values = values_of<std::complex<float>>(batched->products(window).back());
+      const auto values = values_of<std::complex<float>>(batched->products({.window = window}).products.back());
       return std::vector<std::complex<float>>(values.begin(), values.end());
     };
     EXPECT_LE(difference_of(map_of(0), reference.beams(first)), kAllowed);

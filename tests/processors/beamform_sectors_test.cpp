@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -315,17 +316,17 @@ TEST(BeamformSectors, OfBandsAreSumsOverTheirBins) {
   EXPECT_EQ(header.axis("sector")->components, 4U);
   const auto field = source_at(beamformer, kInLeft);
   const auto reference = processor_entry("beamform").make_reference(plan);
-  (void)reference->add(field);
-  EXPECT_NEAR(values_of<float>(reference->products(0)[1])[0], 0.5, 1e-4);
-  EXPECT_NEAR(values_of<float>(reference->products(0)[3])[0], 3 * 0.5 / 1.5, 1e-4);
+  (void)reference->compute(std::array{reference::WindowInput{.spectra = field}});
+  EXPECT_NEAR(values_of<float>(reference->products({.window = 0}).products[1])[0], 0.5, 1e-4);
+  EXPECT_NEAR(values_of<float>(reference->products({.window = 0}).products[3])[0], 3 * 0.5 / 1.5, 1e-4);
   const ocl::Device& on = test::beamform_device();
   const auto device = processor_entry("beamform").make(on, plan);
   const auto input = on.upload<std::complex<float>>(test::narrow(field), "test");
   const auto status = on.upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords), "test");
-  device->enqueue(input, status, 1);
+  device->enqueue({.spectra = input, .status = status, .windows = 1});
   on.wait();
-  EXPECT_NEAR(values_of<float>(device->products(0)[1])[0], 0.5, 1e-4);
-  EXPECT_NEAR(values_of<float>(device->products(0)[3])[0], 3 * 0.5 / 1.5, 1e-4);
+  EXPECT_NEAR(values_of<float>(device->products({.window = 0}).products[1])[0], 0.5, 1e-4);
+  EXPECT_NEAR(values_of<float>(device->products({.window = 0}).products[3])[0], 3 * 0.5 / 1.5, 1e-4);
 }
 
 // Planes keep theirs where maps show the largest of them.
@@ -405,12 +406,12 @@ TEST(BeamformSectors, AndLargestPlanesOfABatchAreAsOneWindowAfterTheOther) {
       const auto input = test::beamform_device().upload<std::complex<float>>(test::narrow(all), "test");
       const auto status =
           test::beamform_device().upload<std::uint32_t>(std::vector<std::uint32_t>(kWindows * kStatusWords), "test");
-      batched->enqueue(input, status, kWindows);
+      batched->enqueue({.spectra = input, .status = status, .windows = kWindows});
       test::beamform_device().wait();
       for (std::size_t window = 0; window < kWindows; ++window) {
         const std::vector<Bytes> expected = bytes_of(one_by_one.map(fields[window]));
         ASSERT_GE(expected.size(), 3U);  // the map, its planes, and sectors
-        EXPECT_EQ(bytes_of(batched->products(window)), expected) << round << ", " << window;
+        EXPECT_EQ(bytes_of(batched->products({.window = window}).products), expected) << round << ", " << window;
       }
     }
   }

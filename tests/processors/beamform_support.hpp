@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -109,16 +110,12 @@ class ReferenceMapper : public Mapper {
   explicit ReferenceMapper(const Beamformer& beamformer)
       : processor_(processor_entry("beamform").make_reference(beamformer.plan())) {}
   Products map(const std::vector<Complex>& spectra) override {
-    processor_->clear();
-    flags_ = processor_->add(spectra).flags;
-    return processor_->products(0);
+    flags_ = processor_->compute(std::array{reference::WindowInput{.spectra = spectra}}).front().flags;
+    return processor_->products({}).products;
   }
   void use(const MicrophoneMask& mask) override { processor_->use(mask); }
   void forget() override { processor_->forget(); }
-  Products publish_last() override {
-    processor_->publish_last(0);
-    return processor_->products(0);
-  }
+  Products publish_last() override { return processor_->products({.is_last = true}).products; }
   [[nodiscard]] ResultHeader header() const override { return processor_->header(); }
   [[nodiscard]] std::uint32_t flags() const override { return flags_; }
 
@@ -134,18 +131,15 @@ class DeviceMapper : public Mapper {
   Products map(const std::vector<Complex>& spectra) override {
     const auto input = beamform_device().upload<std::complex<float>>(narrow(spectra), "test");
     const auto status = beamform_device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords), "test");
-    processor_->enqueue(input, status, 1);
+    processor_->enqueue({.spectra = input, .status = status});
     beamform_device().wait();
-    return processor_->products(0);
+    return processor_->products({}).products;
   }
   void use(const MicrophoneMask& mask) override { processor_->use(mask); }
   void forget() override { processor_->forget(); }
-  Products publish_last() override {
-    processor_->publish_last(0);
-    return processor_->products(0);
-  }
+  Products publish_last() override { return processor_->products({.is_last = true}).products; }
   [[nodiscard]] ResultHeader header() const override { return processor_->header(); }
-  [[nodiscard]] std::uint32_t flags() const override { return processor_->host_status()[0]; }
+  [[nodiscard]] std::uint32_t flags() const override { return processor_->host_status(0)[0]; }
   [[nodiscard]] std::string description() const { return processor_->description(); }
 
  private:

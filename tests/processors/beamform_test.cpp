@@ -289,12 +289,12 @@ TEST_P(BeamformBatches, AreAsOneWindowAfterTheOther) {
     const auto input = test::beamform_device().upload<std::complex<float>>(test::narrow(field), "test");
     const auto status =
         test::beamform_device().upload<std::uint32_t>(std::vector<std::uint32_t>(3 * kStatusWords), "test");
-    batched->enqueue(input, status, 3);
+    batched->enqueue({.spectra = input, .status = status, .windows = 3});
     test::beamform_device().wait();
     for (std::size_t window = 0; window < 3; ++window) {
       const auto first = field.begin() + static_cast<std::ptrdiff_t>(window * 96);
       const auto expected = one_by_one.powers({first, first + 96});
-      const auto found = values_of<float>(batched->products(window).front());
+      const auto found = values_of<float>(batched->products({.window = window}).products.front());
       EXPECT_EQ(std::vector<float>(found.begin(), found.end()), expected) << round << ", " << window;
     }
   }

@@ -116,16 +116,18 @@ class Listen : public testing::Test {
       const auto buffer = listen_device().upload<float>(ring, "test");
       const auto status =
           listen_device().upload<std::uint32_t>(std::vector<std::uint32_t>(batch_ * kStatusWords), "test");
-      processor->use_samples({.samples = &buffer,
-                              .slots = static_cast<std::uint32_t>(slots),
-                              .first_slot = static_cast<std::uint32_t>(begin % slots),
-                              .first_sample = begin});
-      processor->enqueue(ComplexBuffer(), status, count);
+      processor->enqueue({.spectra = ComplexBuffer(),
+                          .status = status,
+                          .windows = count,
+                          .samples = {.samples = &buffer,
+                                      .slots = static_cast<std::uint32_t>(slots),
+                                      .first_slot = static_cast<std::uint32_t>(begin % slots),
+                                      .first_sample = begin}});
       std::vector<std::uint32_t> words(batch_ * kStatusWords);
       listen_device().enqueue_read(status, std::span(words), "test");
       listen_device().wait();
       for (std::size_t i = 0; i < count; ++i) {
-        const auto values = values_of<float>(processor->products(i)[0]);
+        const auto values = values_of<float>(processor->products({.window = i}).products[0]);
         heard.windows.emplace_back(values.begin(), values.end());
         heard.flags.push_back(words[i * kStatusWords]);
         heard.non_finite.push_back(words[i * kStatusWords + 1]);
@@ -141,16 +143,19 @@ class Listen : public testing::Test {
     heard.times = times_of(processor->header());
     const auto hop = static_cast<std::size_t>(settings_.front_end.hop_samples);
     const std::size_t length = static_cast<std::size_t>(sizes().window_samples) * channels();
+    std::vector<std::vector<double>> samples;
+    std::vector<reference::WindowInput> inputs;
     for (std::size_t i = 0; i < windows; ++i) {
       const auto begin = samples_.begin() + static_cast<std::ptrdiff_t>((first + i * hop) * channels());
-      const std::vector<double> wide(begin, begin + static_cast<std::ptrdiff_t>(length));
-      processor->use_samples(wide);
-      const auto outcome = processor->add({});
+      samples.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(length));
+      inputs.push_back({.samples = samples.back()});
+    }
+    for (const reference::Outcome& outcome : processor->compute(inputs)) {
       heard.flags.push_back(outcome.flags);
       heard.non_finite.push_back(static_cast<std::uint32_t>(outcome.non_finite_microphones));
     }
     for (std::size_t i = 0; i < windows; ++i) {
-      const auto values = values_of<float>(processor->products(i)[0]);
+      const auto values = values_of<float>(processor->products({.window = i}).products[0]);
       heard.windows.emplace_back(values.begin(), values.end());
     }
     return heard;

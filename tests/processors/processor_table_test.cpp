@@ -178,22 +178,29 @@ TEST_F(ProcessorTable, DeviceAndReferenceAgreeWithAndWithoutAMask) {
       const MicrophoneMask mask = make_mask(plan.array, masked);
       on_device->use(mask);
       reference->use(mask);
-      reference->clear();
-      on_device->use_samples({.samples = &ring, .slots = static_cast<std::uint32_t>(samples.size() / channels)});
-      on_device->enqueue(input, status, 2);
+      on_device->enqueue(
+          {.spectra = input,
+           .status = status,
+           .windows = 2,
+           .samples = {.samples = &ring, .slots = static_cast<std::uint32_t>(samples.size() / channels)}});
       device().wait();
       const std::vector<double> wide_samples(samples.begin(), samples.end());
       const std::vector<test::Complex> wide = test::widen(test::narrow(spectra));
+      std::vector<reference::WindowInput> inputs;
       for (std::size_t window = 0; window < 2; ++window) {
-        reference->use_samples(std::span(wide_samples).subspan(window * hop * channels, sample_window * channels));
-        const auto outcome = reference->add(std::span(wide).subspan(window * wide.size() / 2, wide.size() / 2));
-        if (const auto words = on_device->host_status(); !words.empty()) {
-          EXPECT_EQ(words[window * kStatusWords], outcome.flags);
+        inputs.push_back({.spectra = std::span(wide).subspan(window * wide.size() / 2, wide.size() / 2),
+                          .samples = std::span(wide_samples).subspan(window * hop * channels, sample_window * channels),
+                          .hop = window});
+      }
+      const std::vector<reference::Outcome> outcomes = reference->compute(inputs);
+      for (std::size_t window = 0; window < 2; ++window) {
+        if (const auto words = on_device->host_status(0); !words.empty()) {
+          EXPECT_EQ(words[window * kStatusWords], outcomes[window].flags);
         }
       }
       for (std::size_t window = 0; window < 2; ++window) {
-        const Products found = on_device->products(window);
-        const Products expected = reference->products(window);
+        const Products found = on_device->products({.window = window}).products;
+        const Products expected = reference->products({.window = window}).products;
         ASSERT_EQ(found.size(), header.products.size());
         for (std::size_t i = 0; i < found.size(); ++i) {
           const Product& product = header.products[i];

@@ -34,9 +34,9 @@ class RowPowerTest : public testing::Test {
     const auto input = device_.upload<std::complex<float>>(spectra_, "test");
     const auto status = device_.upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords), "test");
     processor.use(make_mask(plan_.array, masked));
-    processor.enqueue(input, status, 1);
+    processor.enqueue({.spectra = input, .status = status, .windows = 1});
     device_.wait();
-    const auto values = values_of<float>(processor.products(0).front());
+    const auto values = values_of<float>(processor.products({.window = 0}).products.front());
     return {values.begin(), values.end()};
   }
   ocl::Device device_ = ocl::Device::open(DeviceSettings());
@@ -91,10 +91,11 @@ TEST_F(RowPowerTest, TakesTheFrequenciesThatWereAskedFor) {
   two[spectra_.size()] = {12.0F, 0.0F};  // row 0 of the second window
   const auto input = device_.upload<std::complex<float>>(two, "test");
   const auto status = device_.upload<std::uint32_t>(std::vector<std::uint32_t>(2 * kStatusWords), "test");
-  processor->enqueue(input, status, 2);
+  processor->enqueue({.spectra = input, .status = status, .windows = 2});
   device_.wait();
-  EXPECT_NEAR(values_of<float>(processor->products(0).front())[0], 2.0F, 1e-6);
-  EXPECT_NEAR(values_of<float>(processor->products(1).front())[0], 2.0F + 0.5F * (144.0F - 4.0F) / 5.0F, 1e-5);
+  EXPECT_NEAR(values_of<float>(processor->products({.window = 0}).products.front())[0], 2.0F, 1e-6);
+  EXPECT_NEAR(values_of<float>(processor->products({.window = 1}).products.front())[0],
+              2.0F + 0.5F * (144.0F - 4.0F) / 5.0F, 1e-5);
 }
 
 TEST_F(RowPowerTest, NamesItsAxes) {

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <complex>
 #include <numbers>
@@ -57,8 +58,10 @@ class SpectrumTest : public testing::Test {
     const auto status = device_.upload<std::uint32_t>(std::vector<std::uint32_t>(2 * kStatusWords), "test");
     const MicrophoneMask mask = make_mask(plan_.array, masked);
     on_device->use(mask);
-    on_device->use_samples({.samples = &ring, .slots = kSlots, .first_slot = kFirst, .first_sample = kFirst});
-    on_device->enqueue(ComplexBuffer(), status, 2);
+    on_device->enqueue({.spectra = ComplexBuffer(),
+                        .status = status,
+                        .windows = 2,
+                        .samples = {.samples = &ring, .slots = kSlots, .first_slot = kFirst, .first_sample = kFirst}});
     device_.wait();
     expected->use(mask);
     std::vector<std::vector<float>> all;
@@ -70,12 +73,12 @@ class SpectrumTest : public testing::Test {
           samples.push_back(static_cast<double>(samples_[(kFirst + window * kHop + n) % kSlots * kChannels + channel]));
         }
       }
-      expected->use_samples(samples);
-      (void)expected->add({});
     }
+    (void)expected->compute(
+        std::array{reference::WindowInput{.samples = windows[0]}, reference::WindowInput{.samples = windows[1]}});
     for (std::size_t window = 0; window < 2; ++window) {
-      const auto found = values_of<float>(on_device->products(window)[0]);
-      const auto same = values_of<float>(expected->products(window)[0]);
+      const auto found = values_of<float>(on_device->products({.window = window}).products[0]);
+      const auto same = values_of<float>(expected->products({.window = window}).products[0]);
       all.emplace_back(found.begin(), found.end());
       float largest = 0.0F;
       for (const float value : same) {
@@ -88,8 +91,8 @@ class SpectrumTest : public testing::Test {
           EXPECT_NEAR(found[i], same[i], 2e-6F * largest) << i;  // float32: nine passes of 6e-8 each, and more
         }
       }
-      const auto numbers = values_of<std::uint32_t>(on_device->products(window)[1]);
-      const auto same_numbers = values_of<std::uint32_t>(expected->products(window)[1]);
+      const auto numbers = values_of<std::uint32_t>(on_device->products({.window = window}).products[1]);
+      const auto same_numbers = values_of<std::uint32_t>(expected->products({.window = window}).products[1]);
       microphones_.assign(numbers.begin(), numbers.end());
       EXPECT_EQ(microphones_, std::vector<std::uint32_t>(same_numbers.begin(), same_numbers.end()));
     }

@@ -86,9 +86,9 @@ TEST(SrpFloors, FollowTheWindowsOfABatchInTheirOrder) {
   const std::unique_ptr<Processor> device = processor_entry("srp_phat").make(test::srp_device(), setup.plan());
   const auto input = test::srp_device().upload<std::complex<float>>(test::narrow(all), "test");
   const auto status = test::srp_device().upload<std::uint32_t>(std::vector<std::uint32_t>(3 * kStatusWords), "test");
-  device->enqueue(input, status, 3);
+  device->enqueue({.spectra = input, .status = status, .windows = 3});
   test::srp_device().wait();
-  const SrpFrame found = test::frame_of(device->header(), device->products(2), 0);
+  const SrpFrame found = test::frame_of(device->header(), device->products({.window = 2}).products, 0);
   for (std::size_t i = 0; i < found.map.size(); ++i) {
     ASSERT_NEAR(found.map[i], expected.map[i], 1e-4) << i;
   }

@@ -185,11 +185,11 @@ TEST(SrpPeel, BeginsEachWindowAnew) {
   setup.batch = 1;
   setup.own.tracks.enabled = false;
   for (int round = 0; round < 2; ++round) {
-    device->enqueue(input, status, 2);
+    device->enqueue({.spectra = input, .status = status, .windows = 2});
     test::srp_device().wait();
     for (const std::size_t window : {std::size_t{0}, std::size_t{1}}) {
       const SrpFrame expected = SrpOnDevice(setup).look(window == 0 ? one : other);
-      const SrpFrame found = test::frame_of(device->header(), device->products(window), 0);
+      const SrpFrame found = test::frame_of(device->header(), device->products({.window = window}).products, 0);
       ASSERT_EQ(found.rows.size(), 2U);
       ASSERT_EQ(expected.rows.size(), 2U);
       for (std::size_t row = 0; row < 2; ++row) {

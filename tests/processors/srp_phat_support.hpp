@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -149,9 +150,9 @@ class SrpReference {
  public:
   explicit SrpReference(const SrpSetup& setup) : processor_(processor_entry("srp_phat").make_reference(setup.plan())) {}
   SrpFrame look(const std::vector<Complex>& spectra) {
-    processor_->clear();
-    const std::uint32_t flags = processor_->add(spectra).flags;
-    return frame_of(processor_->header(), processor_->products(0), flags);
+    const std::uint32_t flags =
+        processor_->compute(std::array{reference::WindowInput{.spectra = spectra}}).front().flags;
+    return frame_of(processor_->header(), processor_->products({.window = 0}).products, flags);
   }
   void use(const MicrophoneMask& mask) { processor_->use(mask); }
   void forget() { processor_->forget(); }
@@ -168,10 +169,10 @@ class SrpOnDevice {
   SrpFrame look(const std::vector<Complex>& spectra) {
     const auto input = srp_device().upload<std::complex<float>>(narrow(spectra), "test");
     const auto status = srp_device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords), "test");
-    processor_->enqueue(input, status, 1);
+    processor_->enqueue({.spectra = input, .status = status, .windows = 1});
     srp_device().wait();
-    const Products products = processor_->products(0);
-    return frame_of(processor_->header(), products, processor_->host_status()[0]);
+    const Products products = processor_->products({.window = 0}).products;
+    return frame_of(processor_->header(), products, processor_->host_status(0)[0]);
   }
   void use(const MicrophoneMask& mask) { processor_->use(mask); }
   void forget() { processor_->forget(); }

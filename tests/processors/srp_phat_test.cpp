@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <string>
 
@@ -282,16 +283,14 @@ TEST(SrpPhat, FollowsTheFramesThatHaveStamps) {
   const std::unique_ptr<reference::Processor> reference = processor_entry("srp_phat").make_reference(setup.plan());
   const auto input = test::srp_device().upload<std::complex<float>>(test::narrow(windows), "test");
   const auto status = test::srp_device().upload<std::uint32_t>(std::vector<std::uint32_t>(3 * kStatusWords), "test");
-  device->enqueue(input, status, 3);
+  device->enqueue({.spectra = input, .status = status, .windows = 3});
   test::srp_device().wait();
-  for (int window = 0; window < 3; ++window) {
-    (void)reference->add(one);
-  }
+  (void)reference->compute(std::vector(3, reference::WindowInput{.spectra = one}));
   for (const std::size_t window : {std::size_t{0}, std::size_t{2}}) {
     const FrameStamp stamp = {.sequence = 7 + window, .first_bit_time = 5'000'000'000 + window};
-    device->stamp(window, stamp);
-    reference->stamp(window, stamp);
-    for (const Products& products : {device->products(window), reference->products(window), device->products(window)}) {
+    const WindowToRead of = {.window = window, .stamp = stamp};
+    for (const Products& products :
+         {device->products(of).products, reference->products(of).products, device->products(of).products}) {
       const std::vector<std::vector<double>> rows = test::rows_of_table(device->header().products[0], products[0]);
       ASSERT_EQ(rows.size(), 1U);
       EXPECT_EQ(rows[0][test::kId], 1.0);
@@ -318,15 +317,14 @@ TEST(SrpPhat, HasVelocitiesByTheSequenceOfFrames) {
   windows.insert(windows.end(), after.begin(), after.end());
   const auto input = test::srp_device().upload<std::complex<float>>(test::narrow(windows), "test");
   const auto status = test::srp_device().upload<std::uint32_t>(std::vector<std::uint32_t>(2 * kStatusWords), "test");
-  device->enqueue(input, status, 2);
+  device->enqueue({.spectra = input, .status = status, .windows = 2});
   test::srp_device().wait();
-  (void)reference->add(before);
-  (void)reference->add(after);
+  (void)reference->compute(
+      std::array{reference::WindowInput{.spectra = before}, reference::WindowInput{.spectra = after}});
   for (const std::size_t window : {std::size_t{0}, std::size_t{1}}) {
     const FrameStamp stamp = {.sequence = 7 + 100 * window, .first_bit_time = 0};
-    device->stamp(window, stamp);
-    reference->stamp(window, stamp);
-    for (const Products& products : {device->products(window), reference->products(window)}) {
+    const WindowToRead of = {.window = window, .stamp = stamp};
+    for (const Products& products : {device->products(of).products, reference->products(of).products}) {
       const std::vector<std::vector<double>> rows = test::rows_of_table(device->header().products[0], products[0]);
       ASSERT_EQ(rows.size(), 1U);
       // The prior velocity of 10 m/s leaves a few per cent, refinement some more.

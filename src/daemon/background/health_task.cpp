@@ -92,7 +92,7 @@ void HealthTask::look(const WindowView& view) {
   }
   next_sample_ = view.first_sample + interval;
   slot_.spectra.resize(spectra_values_);
-  view.engine->read_spectra(0, slot_.spectra);
+  view.engine->read_spectra(view.batch, 0, slot_.spectra);
   const std::size_t stride = block_words_;
   slot_.words.clear();
   if (turn_++ % kWindowsABlock == 0 && stride > 0 && view.words.size() >= kFewestBlockBits * stride) {

@@ -70,7 +70,7 @@ void SearchTask::look(const WindowView& view) {
   waiting_.epoch = view.epoch;
   if (view.is_whole) {
     waiting_.spectra.resize(view.engine->spectra_values());
-    view.engine->read_spectra(0, waiting_.spectra);
+    view.engine->read_spectra(view.batch, 0, waiting_.spectra);
     waiting_.mask = view.engine->mask();
     has_looked_ = true;
   }

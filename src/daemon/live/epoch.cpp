@@ -47,17 +47,17 @@ class Steps {
 /// [processor] Shortest time of a slow-cadence processor for a window, s.
 using ShortestTimes = std::vector<double>;
 
-/// Runs each slow-cadence processor on the `windows` windows computed last.
-void run_late(Engine& engine, std::size_t windows, ShortestTimes& shortest_s) {
+/// Runs each slow-cadence processor on a batch.
+void run_late(Engine& engine, const FinishedBatch& batch, ShortestTimes& shortest_s) {
   for (std::size_t processor = 0; processor < engine.processors(); ++processor) {
     if (!engine.is_late(processor)) {
       continue;
     }
     const std::int64_t begun_ns = monotonic_ns();
-    engine.begin_late(1U << processor);
+    engine.begin_late(batch, {&processor, 1});
     engine.finish_late();
     const double taken_s = static_cast<double>(monotonic_ns() - begun_ns) * 1e-9;
-    shortest_s[processor] = std::min(shortest_s[processor], taken_s / static_cast<double>(windows));
+    shortest_s[processor] = std::min(shortest_s[processor], taken_s / static_cast<double>(batch.windows()));
   }
 }
 
@@ -89,8 +89,7 @@ void image_silence(Engine& engine, const EnginePlan& plan, const LiveInput& inpu
       }
       fed += samples;
     }
-    engine.compute_windows(next, windows);
-    run_late(engine, windows, shortest_s);
+    run_late(engine, engine.compute({.first_sample = next, .windows = windows}), shortest_s);
     next += windows * hop;
   }
 }

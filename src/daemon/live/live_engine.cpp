@@ -11,13 +11,6 @@
 #include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
-namespace {
-
-/// Largest element number for which positions may equal the stream's: far from the limit of 64 bits.
-constexpr std::uint64_t kLargestCount = std::uint64_t{1} << 62U;
-
-}  // namespace
-
 LiveEngine::LiveEngine(IngestRing& ring, const LiveInput& input, std::unique_ptr<Epoch> epoch, Publisher& publisher,
                        Options options)
     : ring_(&ring),
@@ -27,15 +20,14 @@ LiveEngine::LiveEngine(IngestRing& ring, const LiveInput& input, std::unique_ptr
       overload_(options.overload),
       poll_us_(options.poll_us),
       epoch_(std::move(epoch)),
+      clock_(epoch_->plan.settings.front_end, input.elements_per_sample),
       feeder_(epoch_->plan.settings.front_end) {
   use_epoch();
 }
 
 void LiveEngine::use_epoch() {
-  const Settings& settings = epoch_->plan.settings;
-  window_samples_ = static_cast<std::uint64_t>(settings.front_end.window_samples);
-  hop_samples_ = static_cast<std::uint64_t>(settings.front_end.hop_samples);
-  chunks_.resize(static_cast<std::size_t>(settings.device.batch));
+  clock_.use(epoch_->plan.settings.front_end);
+  chunks_.resize(static_cast<std::size_t>(epoch_->plan.settings.device.batch));
   forget_parts();
   take_cadences();
 }
@@ -65,7 +57,7 @@ void LiveEngine::take_cadences() {
 /// Aligns a processor's frames with those of a replay: at hops that are multiples of its cadence.
 void LiveEngine::align_cadences() {
   for (Cadence& cadence : cadences_) {
-    cadence.next = (hop_number(next_) + cadence.every - 1) / cadence.every * cadence.every;
+    cadence.next = (clock_.hop_of(next_) + cadence.every - 1) / cadence.every * cadence.every;
   }
 }
 
@@ -91,11 +83,11 @@ std::unique_ptr<Epoch> LiveEngine::swap(std::unique_ptr<Epoch> next) {
 /// Chooses the new engine's first window and feeds what the ring still holds of it.
 void LiveEngine::go_on() {
   std::uint64_t first = next_;
-  if (imaged_end_ > origin_ && imaged_end_ + hop_samples_ > first + window_samples_) {
-    first =
-        imaged_end_ + hop_samples_ - window_samples_;  // a shorter window begins later, since it must end with new bits
+  if (imaged_end_ > clock_.origin() && clock_.later(imaged_end_, 1) > clock_.end_of(first)) {
+    // A shorter window begins later, since it must end with new bits.
+    first = clock_.later(imaged_end_, 1) - clock_.window_samples();
   }
-  first = at_hop(first);
+  first = clock_.at_hop(first);
   const std::uint64_t begin = feeder_.begin_of(first, *epoch_->engine);
   MissingBits missing;  // includes those that the previous engine did not look back at
   std::uint64_t fed = feeder_.until(first, std::max(begin, taken_), *epoch_->engine).first;
@@ -103,12 +95,12 @@ void LiveEngine::go_on() {
     const std::uint64_t samples = std::min(taken_ - fed, epoch_->engine->piece_samples());
     const std::span<std::uint32_t> room = room_for(samples * input_.words_per_sample());
     std::vector<MissingRun> runs;
-    if (!ring_->take_again(element_of(fed), room, &runs)) {
+    if (!ring_->take_again(clock_.element_of(fed), room, &runs)) {
       begin_anew(first);
       return;
     }
     for (const MissingRun& run : runs) {
-      missing.runs().push_back({fed * input_.elements_per_sample + run.first_bit_time, run.bit_times});
+      missing.runs().push_back({clock_.elements(fed) + run.first_bit_time, run.bit_times});
     }
     push(fed, room);
     fed += samples;
@@ -121,13 +113,13 @@ void LiveEngine::go_on() {
 /// Handles data that the ring no longer holds: sheds hops from `first` on until one begins after the taken data.
 void LiveEngine::begin_anew(std::uint64_t first) {
   next_ = first;
-  pass_over(taken_ > first ? (taken_ - first + hop_samples_ - 1) / hop_samples_ : 0);
+  pass_over(clock_.hops_to(first, taken_));
   feeder_.begin(next_);
   align_cadences();
 }
 
 void LiveEngine::pass_over(std::uint64_t hops) {
-  next_ += hops * hop_samples_;
+  next_ = clock_.later(next_, hops);
   shed_ += hops;
   sequence_ += hops;
 }
@@ -148,7 +140,7 @@ void LiveEngine::adopt(const SearchChain::Found& found, std::uint64_t epoch) {
 /// Applies the findings due for the next window; overdue ones take effect from there on.
 void LiveEngine::take_found() {
   const SearchSchedule schedule = epoch_->engine->search_schedule();
-  const std::uint64_t hop = hop_number(next_);
+  const std::uint64_t hop = clock_.hop_of(next_);
   for (; !found_.empty(); found_.pop_front()) {
     const SearchChain::Found& found = found_.front();
     const bool is_first = found.number == 0 || found.number == SearchSchedule::kNoNumber;
@@ -180,28 +172,20 @@ void LiveEngine::pass_on_mask() {
   }
   if ((masks || passed_mask_) && passed_mask_ != channels) {
     passed_mask_ = channels;
-    publisher_->mask({.first_bit_time = element_of(next_), .channels = std::move(channels)});
+    publisher_->mask({.first_bit_time = clock_.element_of(next_), .channels = std::move(channels)});
   }
-}
-
-std::uint64_t LiveEngine::element_of(std::uint64_t sample) const {
-  return origin_element_ + (sample - origin_) * input_.elements_per_sample;
 }
 
 void LiveEngine::begin_stream() {
   stream_ = ring_->accept_stream();
   is_streaming_ = true;
-  const std::uint64_t step = input_.elements_per_sample;
-  origin_element_ = stream_.first_element + (step - stream_.first_element % step) % step;
   // A gap, so that no front end takes the new stream for a continuation; otherwise the stream's own count, so that
   // frames equal those of a replay of its bits, to the last bit.
-  const std::uint64_t least = stream_.number > 1 ? taken_ + 1 : taken_;
-  const std::uint64_t own = origin_element_ < kLargestCount ? origin_element_ / input_.elements_per_sample : 0;
-  origin_ = std::max(least, own);
-  next_ = at_hop(origin_);
+  clock_.begin(stream_.first_element, stream_.number > 1 ? taken_ + 1 : taken_);
+  next_ = clock_.at_hop(clock_.origin());
   feeder_.begin(next_);
-  taken_ = origin_;
-  imaged_end_ = origin_;
+  taken_ = clock_.origin();
+  imaged_end_ = clock_.origin();
   align_cadences();
   forget_parts();
   processors_ = usable_processors();
@@ -254,22 +238,23 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
   pass_on_mask();
   const std::size_t windows = windows_there();
   FrameReport report;
-  compute(windows, pauses, report);
+  const FinishedBatch batch = compute(windows, pauses, report);
   for (std::size_t window = 0; window < windows; ++window) {
-    publish(window, pauses, report);
+    publish(batch, window, pauses, report);
   }
   publish_late();
   if (hooks_.look) {
     const bool has_bits = input_.form == InputForm::kBits && chunks_.front().missing.empty();
     hooks_.look({.engine = epoch_->engine.get(),
+                 .batch = batch,
                  .epoch = epoch_->number,
                  .first_sample = next_,
-                 .hop = hop_number(next_),
+                 .hop = clock_.hop_of(next_),
                  .words = has_bits ? chunks_.front().of_window : std::span<const std::uint32_t>(),
-                 .is_whole = is_whole_});
+                 .is_whole = batch.statuses().front().missing_bits == 0});
   }
-  begin_late();
-  next_ += windows * hop_samples_;
+  begin_late(batch);
+  next_ = clock_.later(next_, windows);
   forget_parts();
   return Step::kFrames;
 }
@@ -282,29 +267,29 @@ Pauses LiveEngine::pauses_at(std::int64_t now_ns) const {
 /// Skips the windows of which nothing was received and nothing can be any more; false if the next one is not such a
 /// window.
 bool LiveEngine::pass_over_gap() {
-  const std::uint64_t per_sample = input_.elements_per_sample;
   const std::uint64_t taken = std::max(next_, taken_);
-  if (missing_.count(next_ * per_sample, taken * per_sample) < (taken - next_) * per_sample) {
+  if (missing_in({.first = next_, .end = taken}) < clock_.elements(taken - next_)) {
     return false;
   }
-  const std::uint64_t gap_end = taken + (ring_->missing_end(element_of(taken)) - element_of(taken)) / per_sample;
-  if (gap_end < window_end(next_)) {
+  const std::uint64_t gap_end =
+      taken + (ring_->missing_end(clock_.element_of(taken)) - clock_.element_of(taken)) / clock_.elements_per_sample();
+  if (gap_end < clock_.end_of(next_)) {
     return false;
   }
-  const std::uint64_t hops = (gap_end - window_end(next_)) / hop_samples_ + 1;
+  const std::uint64_t hops = (gap_end - clock_.end_of(next_)) / clock_.hop_samples() + 1;
   pass_over(hops);
   absent_ += hops;
   return true;
 }
 
 std::uint64_t LiveEngine::waiting_elements() const {
-  return is_streaming_ ? ring_->available_end() - element_of(taken_) : 0;
+  return is_streaming_ ? ring_->available_end() - clock_.element_of(taken_) : 0;
 }
 
 /// Skips all windows but the newest available one, if hops must be shed.
 void LiveEngine::shed(std::int64_t now_ns) {
-  const std::uint64_t there = ring_->available_end() - element_of(window_end(next_));
-  const std::uint64_t hops = there / input_.elements_per_sample / hop_samples_;
+  const std::uint64_t there = ring_->available_end() - clock_.element_of(clock_.end_of(next_));
+  const std::uint64_t hops = there / clock_.elements_per_sample() / clock_.hop_samples();
   const auto waiting_ns = static_cast<std::int64_t>(static_cast<double>(there) / input_.element_rate_hz * 1e9);
   if (hops == 0 || !overload_.sheds(waiting_ns, now_ns)) {
     return;
@@ -313,14 +298,13 @@ void LiveEngine::shed(std::int64_t now_ns) {
   overload_.shed(now_ns);
 }
 
-void LiveEngine::compute(std::size_t windows, const Pauses& pauses, FrameReport& report) {
+FinishedBatch LiveEngine::compute(std::size_t windows, const Pauses& pauses, FrameReport& report) {
   Engine& engine = *epoch_->engine;
   const std::int64_t begin_ns = monotonic_ns();
-  const std::uint64_t last_end = window_end(next_) + (windows - 1) * hop_samples_;
   std::uint64_t first = feeder_.next(next_, windows, engine).first;
   take_between(first, pauses);
   for (std::size_t window = 0; window < windows; ++window) {
-    const std::uint64_t end = window_end(next_) + window * hop_samples_;
+    const std::uint64_t end = clock_.end_of(next_, window + 1);
     feed(first, end, chunks_[window], pauses);
     first = end;
   }
@@ -329,35 +313,24 @@ void LiveEngine::compute(std::size_t windows, const Pauses& pauses, FrameReport&
   if (hooks_.fault) {
     hooks_.fault(sequence_);
   }
-  engine.set_hops(hops_of(windows));
-  engine.compute_windows(next_, windows);
+  const FinishedBatch batch = engine.compute(range_of(windows));
   report.computed_ns = monotonic_ns() - taken_ns;
   pieces_ = 0;
-  imaged_end_ = last_end;
+  imaged_end_ = clock_.end_of(next_, windows);
+  return batch;
 }
 
-std::uint64_t LiveEngine::at_hop(std::uint64_t first_sample) const {
-  const std::uint64_t in_hop = element_of(first_sample) / input_.elements_per_sample % hop_samples_;
-  return first_sample + (hop_samples_ - in_hop) % hop_samples_;
-}
-
-std::uint64_t LiveEngine::hop_number(std::uint64_t first_sample) const {
-  return element_of(first_sample) / (hop_samples_ * input_.elements_per_sample);
-}
-
-/// Hops of the next windows, whose bits have been taken.
-FrameHops LiveEngine::hops_of(std::size_t windows) const {
-  const std::uint64_t elements = window_samples_ * input_.elements_per_sample;
-  const std::uint64_t hop_elements = hop_samples_ * input_.elements_per_sample;
-  FrameHops hops{.first = hop_number(next_)};
+/// The next windows, whose bits have been taken.
+WindowRange LiveEngine::range_of(std::size_t windows) const {
+  WindowRange range{.first_sample = next_, .windows = windows, .first_hop = clock_.hop_of(next_)};
   for (std::size_t window = 0; window < windows; ++window) {
-    const std::uint64_t first = next_ * input_.elements_per_sample + window * hop_elements;
-    if (missing_.count(first, first + elements) > 0) {
-      hops.incomplete.resize(windows, 0);
-      hops.incomplete[window] = 1;
+    const std::uint64_t first = clock_.later(next_, window);
+    if (const std::uint64_t missing = missing_in({.first = first, .end = clock_.end_of(first)}); missing > 0) {
+      range.missing_bits.resize(windows, 0);
+      range.missing_bits[window] = missing;
     }
   }
-  return hops;
+  return range;
 }
 
 std::int64_t LiveEngine::window_begin_ns(std::int64_t end_ns, std::uint64_t elements) const {
@@ -366,9 +339,8 @@ std::int64_t LiveEngine::window_begin_ns(std::int64_t end_ns, std::uint64_t elem
 
 /// Frame of a window without a processor's products.
 Frame LiveEngine::stamped(std::size_t window, FrameReport& report) {
-  const std::uint64_t first_sample = next_ + window * hop_samples_;
-  const std::uint64_t first = first_sample * input_.elements_per_sample;
-  const std::uint64_t elements = window_samples_ * input_.elements_per_sample;
+  const std::uint64_t first_sample = clock_.later(next_, window);
+  const std::uint64_t elements = clock_.window_elements();
   const Chunk& chunk = chunks_[window];
   const std::int64_t capture_mono_ns = chunk.window_mono_ns != 0 ? chunk.window_mono_ns : chunk.capture_mono_ns;
   if (std::exchange(is_back_, false) && !input_.waits) {
@@ -378,14 +350,13 @@ Frame LiveEngine::stamped(std::size_t window, FrameReport& report) {
   Frame frame;
   frame.sequence = sequence_++;
   frame.stream_id = stream_.stream_id;
-  frame.first_bit_time = element_of(first_sample);
+  frame.first_bit_time = clock_.element_of(first_sample);
   frame.window_bit_times = static_cast<std::uint32_t>(elements);
   frame.capture_mono_ns = capture_mono_ns;
   frame.capture_tai_ns = frame.capture_mono_ns + tai_offset_ns_;
   frame.timestamp_ns = window_begin_ns(frame.capture_tai_ns, elements);
-  missing_.forget_before(feeder_.begin_of(first_sample, *epoch_->engine) * input_.elements_per_sample);
-  frame.missing_bit_times = missing_.count(first, first + elements);
-  is_whole_ = window == 0 ? frame.missing_bit_times == 0 : is_whole_;
+  missing_.forget_before(clock_.elements(feeder_.begin_of(first_sample, *epoch_->engine)));
+  frame.missing_bit_times = missing_in({.first = first_sample, .end = clock_.end_of(first_sample)});
   frame.shed_hops = std::exchange(shed_, 0);
   report.absent_hops = std::exchange(absent_, 0);
   report.has_input = 2 * frame.missing_bit_times <= elements;
@@ -398,41 +369,38 @@ Frame LiveEngine::of_processor(std::size_t processor, std::size_t window, const 
   Frame frame = stamp;
   frame.processor = processor;
   if (epoch_->engine->has_own_window(processor)) {
-    const SampleSpan span = epoch_->engine->window_of(processor, next_ + window * hop_samples_);
-    const std::uint64_t elements = (span.end - span.first) * input_.elements_per_sample;
-    const std::uint64_t first = span.first * input_.elements_per_sample;
-    frame.first_bit_time = element_of(span.first);
+    const SampleSpan span = epoch_->engine->window_of(processor, clock_.later(next_, window));
+    const std::uint64_t elements = clock_.elements(span.size());
+    frame.first_bit_time = clock_.element_of(span.first);
     frame.window_bit_times = static_cast<std::uint32_t>(elements);
     frame.timestamp_ns = window_begin_ns(frame.capture_tai_ns, elements);
-    frame.missing_bit_times = missing_.count(first, first + elements);
+    frame.missing_bit_times = missing_in(span);
   }
   return frame;
 }
 
 /// Adds the processor's products, stamp and flags to a frame.
-void LiveEngine::take_products(Frame& frame, std::size_t window) {
-  epoch_->engine->stamp(frame.processor, window,
-                        {.sequence = frame.sequence,
-                         .first_bit_time = frame.first_bit_time,
-                         .missing_bit_times = frame.missing_bit_times});
-  frame.products = epoch_->engine->products(frame.processor, window);
-  frame.flags = epoch_->engine->flags(frame.processor, window) | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U) |
-                (frame.shed_hops > 0 ? kFlagOverload : 0U);
-  frame.valid_microphones = epoch_->engine->valid_microphones(frame.processor, window);
+void LiveEngine::take_products(Frame& frame, const FinishedBatch& batch, std::size_t window) {
+  const FrameStamp stamp{
+      .sequence = frame.sequence, .first_bit_time = frame.first_bit_time, .missing_bit_times = frame.missing_bit_times};
+  const FrameProducts read = epoch_->engine->read(batch, frame.processor, window, stamp);
+  frame.products = read.products;
+  frame.flags =
+      read.flags | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U) | (frame.shed_hops > 0 ? kFlagOverload : 0U);
+  frame.valid_microphones = read.valid_microphones;
   frame.microphones = epoch_->engine->microphones(frame.processor);
-  frame.missing_information = epoch_->engine->missing_information(frame.processor, window);
+  frame.missing_information = read.missing_information;
   if (hooks_.judge) {
     hooks_.judge(frame);  // by its own window's gaps: an average spans a window that was never received
   }
-  frame.missing_bit_times =
-      std::max(frame.missing_bit_times, epoch_->engine->missing_bit_times(frame.processor, window));
+  frame.missing_bit_times = std::max(frame.missing_bit_times, read.missing_bit_times);
   frame.flags |= frame.missing_bit_times > 0 ? kFlagMissingBits : 0U;
 }
 
-void LiveEngine::publish(std::size_t window, const Pauses& pauses, FrameReport& report) {
+void LiveEngine::publish(const FinishedBatch& batch, std::size_t window, const Pauses& pauses, FrameReport& report) {
   const Frame stamp = stamped(window, report);
   const std::int64_t begin_ns = monotonic_ns();
-  const std::uint64_t hop = hop_number(next_ + window * hop_samples_);
+  const std::uint64_t hop = clock_.hop_of(clock_.later(next_, window));
   prompt_.clear();
   for (std::size_t p = 0; p < cadences_.size(); ++p) {
     Cadence& cadence = cadences_[p];
@@ -442,7 +410,7 @@ void LiveEngine::publish(std::size_t window, const Pauses& pauses, FrameReport& 
       continue;
     }
     cadence.next = (hop / cadence.every + 1) * cadence.every;
-    if (!epoch_->engine->has_products(p, window)) {
+    if (!epoch_->engine->has_products(batch, p, window)) {
       cadence.shed += cadence.has_frames ? cadence.every : 0;
       continue;
     }
@@ -450,10 +418,10 @@ void LiveEngine::publish(std::size_t window, const Pauses& pauses, FrameReport& 
     Frame frame = of_processor(p, window, stamp);
     frame.shed_hops = std::exchange(cadence.shed, 0);
     if (epoch_->engine->is_late(p)) {
-      due_.push_back({.frame = frame, .window = window, .pauses = pauses});
+      due_.push_back({.frame = frame, .batch = batch, .window = window, .pauses = pauses});
       continue;
     }
-    take_products(frame, window);
+    take_products(frame, batch, window);
     publisher_->publish_to_controllers(frame);
     report.out_mono_ns = p == 0 ? monotonic_ns() : report.out_mono_ns;
     prompt_.push_back(frame);
@@ -463,20 +431,20 @@ void LiveEngine::publish(std::size_t window, const Pauses& pauses, FrameReport& 
 
 /// Enqueues the slow-cadence processors that are due, after the windows whose frames are published. One whose device is
 /// still busy with earlier windows gets no frame of these.
-void LiveEngine::begin_late() {
-  const std::uint32_t busy = due_.empty() ? 0 : epoch_->engine->under_way();
-  std::uint32_t due = 0;
+void LiveEngine::begin_late(const FinishedBatch& batch) {
+  due_processors_.clear();
   for (const LateFrame& one : due_) {
-    if ((busy >> one.frame.processor & 1U) != 0) {
-      Cadence& cadence = cadences_[one.frame.processor];
+    const std::size_t processor = one.frame.processor;
+    if (epoch_->engine->is_under_way(processor)) {
+      Cadence& cadence = cadences_[processor];
       cadence.shed += cadence.every + one.frame.shed_hops;
       continue;
     }
-    due |= 1U << one.frame.processor;
+    due_processors_.push_back(processor);
     late_.push_back(one);
   }
   due_.clear();
-  epoch_->engine->begin_late(due);
+  epoch_->engine->begin_late(batch, due_processors_);
 }
 
 void LiveEngine::finish_late() {
@@ -494,15 +462,14 @@ void LiveEngine::publish_late() {
   if (input_.waits) {
     epoch_->engine->finish_late();
   }
-  const std::uint32_t under_way = epoch_->engine->under_way();
   for (std::size_t i = 0; i < late_.size();) {
-    if ((under_way >> late_[i].frame.processor & 1U) != 0) {
+    if (epoch_->engine->is_under_way(late_[i].frame.processor)) {
       ++i;
       continue;
     }
     LateFrame one = late_[i];
     late_.erase(late_.begin() + static_cast<std::ptrdiff_t>(i));
-    take_products(one.frame, one.window);
+    take_products(one.frame, one.batch, one.window);
     publisher_->publish_to_controllers(one.frame);
     publisher_->publish_to_others(one.frame, one.pauses);
   }
@@ -512,12 +479,12 @@ void LiveEngine::publish_late() {
 /// `first_sample`, as missing. Hops of the new stream that were skipped since it began are counted already.
 void LiveEngine::count_absence(std::int64_t capture_mono_ns, std::uint64_t first_sample) {
   const double elements = 1e-9 * static_cast<double>(capture_mono_ns - imaged_ns_) * input_.element_rate_hz;
-  const auto per_sample = static_cast<double>(input_.elements_per_sample);
-  const std::uint64_t passed = first_sample - origin_;
-  const std::uint64_t passed_hops = passed / hop_samples_;
-  const double hops =
-      std::round(elements / (static_cast<double>(hop_samples_) * per_sample)) - 1.0 - static_cast<double>(passed_hops);
-  const double unsent = elements - static_cast<double>(window_samples_ + passed) * per_sample;
+  const auto per_sample = static_cast<double>(clock_.elements_per_sample());
+  const std::uint64_t passed = first_sample - clock_.origin();
+  const std::uint64_t passed_hops = passed / clock_.hop_samples();
+  const double hops = std::round(elements / (static_cast<double>(clock_.hop_samples()) * per_sample)) - 1.0 -
+                      static_cast<double>(passed_hops);
+  const double unsent = elements - static_cast<double>(clock_.window_samples() + passed) * per_sample;
   const auto absent = static_cast<std::uint64_t>(std::max(hops, 0.0));
   sequence_ += absent;
   shed_ += absent;

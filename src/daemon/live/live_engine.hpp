@@ -36,6 +36,7 @@ struct FrameReport {
 /// A computed window, which the engine's thread passes to LiveHooks::look.
 struct WindowView {
   const Engine* engine = nullptr;
+  FinishedBatch batch;
   std::uint64_t epoch = 0;
   std::uint64_t first_sample = 0;
   std::uint64_t hop = 0;                 ///< hop number, from the stream's bit-time 0 on
@@ -111,8 +112,6 @@ class LiveEngine {
   };
 
   void begin_stream();
-  [[nodiscard]] std::uint64_t element_of(std::uint64_t sample) const;
-  [[nodiscard]] std::uint64_t window_end(std::uint64_t window) const { return window + window_samples_; }
   [[nodiscard]] std::int64_t poll_ns() const;
   WaitResult wait_for_window(std::int64_t deadline_ns);
   WaitResult poll_for_window(std::uint64_t end, std::int64_t deadline_ns);
@@ -123,23 +122,22 @@ class LiveEngine {
   [[nodiscard]] std::size_t windows_there() const;
   void take_between(std::uint64_t end_sample, const Pauses& pauses);
   void take(std::uint64_t first_sample, std::span<std::uint32_t> words, Chunk& chunk);
-  void compute(std::size_t windows, const Pauses& pauses, FrameReport& report);
+  FinishedBatch compute(std::size_t windows, const Pauses& pauses, FrameReport& report);
   void feed(std::uint64_t first, std::uint64_t end, Chunk& chunk, const Pauses& pauses);
-  /// Number of the hop whose window begins at a sample, counted like in a replay of the recording: from the stream's
-  /// bit-time 0 on.
-  [[nodiscard]] std::uint64_t hop_number(std::uint64_t first_sample) const;
-  /// The first sample from this one on at which a window begins.
-  [[nodiscard]] std::uint64_t at_hop(std::uint64_t first_sample) const;
-  [[nodiscard]] FrameHops hops_of(std::size_t windows) const;
+  [[nodiscard]] WindowRange range_of(std::size_t windows) const;
+  /// Number of missing elements in samples of the stream.
+  [[nodiscard]] std::uint64_t missing_in(const SampleSpan& span) const {
+    return missing_.count(clock_.elements(span.first), clock_.elements(span.end));
+  }
   std::span<std::uint32_t> room_for(std::uint64_t words);
   void push(std::uint64_t first_sample, std::span<const std::uint32_t> words);
-  void publish(std::size_t window, const Pauses& pauses, FrameReport& report);
+  void publish(const FinishedBatch& batch, std::size_t window, const Pauses& pauses, FrameReport& report);
   [[nodiscard]] Frame stamped(std::size_t window, FrameReport& report);
   void deliver(const Frame& stamp, std::int64_t begin_ns, const Pauses& pauses, FrameReport& report);
   [[nodiscard]] Frame of_processor(std::size_t processor, std::size_t window, const Frame& stamp) const;
   [[nodiscard]] std::int64_t window_begin_ns(std::int64_t end_ns, std::uint64_t elements) const;
-  void take_products(Frame& frame, std::size_t window);
-  void begin_late();
+  void take_products(Frame& frame, const FinishedBatch& batch, std::size_t window);
+  void begin_late(const FinishedBatch& batch);
   void publish_late();
   void record(const Chunk& chunk, const Pauses& pauses);
   void record_gap(std::uint64_t first, std::uint64_t elements, GapCause cause, std::int64_t mono_ns);
@@ -163,11 +161,10 @@ class LiveEngine {
   Overload overload_;
   std::optional<double> poll_us_;
   std::unique_ptr<Epoch> epoch_;
-  std::uint64_t window_samples_ = 0;
-  std::uint64_t hop_samples_ = 0;
+  StreamClock clock_;
   int processors_ = 1;  ///< processors that this thread may run on, when the stream began
   Feeder feeder_;
-  std::shared_ptr<const MicrophoneMask> seen_mask_;  ///< mask of the windows computed last
+  std::shared_ptr<const MicrophoneMask> seen_mask_;  ///< mask in effect when the last batch began
   std::optional<std::vector<int>> passed_mask_;      ///< mask that the outputs have for this stream
   std::deque<SearchChain::Found> found_;             ///< findings not yet in effect, by their numbers
 
@@ -182,29 +179,28 @@ class LiveEngine {
   /// Pending frame of a slow-cadence processor, without its products.
   struct LateFrame {
     Frame frame;
+    FinishedBatch batch;
     std::size_t window = 0;
     Pauses pauses;  ///< state at its window
   };
   std::vector<Cadence> cadences_;  ///< [processor]
   std::vector<Frame> prompt_;      ///< frames of the published window, for recorder and dashboards
-  std::vector<LateFrame> due_;     ///< slow-cadence frames due for the windows computed last
-  std::vector<LateFrame> late_;    ///< slow-cadence frames begun, not yet published
+  std::vector<LateFrame> due_;     ///< slow-cadence frames due for the batch that is being published
+  std::vector<std::size_t> due_processors_;
+  std::vector<LateFrame> late_;  ///< slow-cadence frames begun, not yet published
 
   bool is_streaming_ = false;
   StreamStart stream_;
-  std::uint64_t origin_element_ = 0;  ///< element of the stream's first whole sample
-  std::uint64_t origin_ = 0;          ///< its position, samples
-  std::uint64_t next_ = 0;            ///< first sample of the next window
-  std::uint64_t lost_recorded_ = 0;   ///< part of the ring's lost elements that recordings account for
-  std::uint64_t taken_ = 0;           ///< end of the samples taken from the ring
-  std::uint64_t imaged_end_ = 0;      ///< end of the newest imaged window, samples; the origin before the first
+  std::uint64_t next_ = 0;           ///< first sample of the next window
+  std::uint64_t lost_recorded_ = 0;  ///< part of the ring's lost elements that recordings account for
+  std::uint64_t taken_ = 0;          ///< end of the samples taken from the ring
+  std::uint64_t imaged_end_ = 0;     ///< end of the newest imaged window, samples; the origin before the first
   std::uint64_t sequence_ = 0;
   std::uint64_t shed_ = 0;          ///< hops without a frame since the last one
   std::uint64_t absent_ = 0;        ///< part of shed_, due to missing bits
   std::int64_t imaged_ns_ = 0;      ///< receipt time of the last bit of the newest frame's window; 0: no frame yet
   bool is_back_ = false;            ///< a stream has begun since the newest frame
   std::int64_t tai_offset_ns_ = 0;  ///< CLOCK_TAI minus CLOCK_MONOTONIC, before the frame
-  bool is_whole_ = true;            ///< the first window of those computed last has all its bits
   MissingBits missing_;             ///< positions in elements
   std::vector<Chunk> chunks_;       ///< one per window of a batch
   Chunk between_;

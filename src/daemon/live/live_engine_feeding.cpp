@@ -29,13 +29,14 @@ std::int64_t LiveEngine::poll_ns() const {
 /// last hop is polled for and fed part by part, so that little is left to copy at its end: a thread that sleeps until
 /// then wakes 20 to 400 us late (docs/decisions/0036).
 WaitResult LiveEngine::wait_for_window(std::int64_t deadline_ns) {
-  const std::uint64_t end = window_end(next_);
-  const bool follows = imaged_end_ > origin_ && imaged_end_ + hop_samples_ == end && hop_samples_ <= window_samples_;
+  const std::uint64_t end = clock_.end_of(next_);
+  const bool follows = imaged_end_ > clock_.origin() && clock_.later(imaged_end_, 1) == end &&
+                       clock_.hop_samples() <= clock_.window_samples();
   const std::int64_t poll = input_.waits || chunks_.size() > 1 || !follows ? 0 : poll_ns();
   if (poll > 0) {
-    const double hop_elements = static_cast<double>(hop_samples_ * input_.elements_per_sample);
+    const double hop_elements = static_cast<double>(clock_.elements(clock_.hop_samples()));
     const std::int64_t expected_ns = imaged_ns_ + std::llround(1e9 * hop_elements / input_.element_rate_hz);
-    const WaitResult early = ring_->wait_for(element_of(end), std::min(deadline_ns, expected_ns - poll));
+    const WaitResult early = ring_->wait_for(clock_.element_of(end), std::min(deadline_ns, expected_ns - poll));
     if (early != WaitResult::kTimeout) {
       return early;
     }
@@ -44,18 +45,18 @@ WaitResult LiveEngine::wait_for_window(std::int64_t deadline_ns) {
       return polled;
     }
   }
-  return ring_->wait_for(element_of(end), deadline_ns);
+  return ring_->wait_for(clock_.element_of(end), deadline_ns);
 }
 
 WaitResult LiveEngine::poll_for_window(std::uint64_t end, std::int64_t deadline_ns) {
-  const std::uint64_t part = std::max<std::uint64_t>(hop_samples_ / kPartsOfHop, 1);
+  const std::uint64_t part = std::max<std::uint64_t>(clock_.hop_samples() / kPartsOfHop, 1);
   while (true) {
-    std::uint64_t goal = std::min(end, std::max(taken_, end - hop_samples_) + part);
-    const WaitResult result = ring_->poll_for(element_of(goal), deadline_ns);
+    std::uint64_t goal = std::min(end, std::max(taken_, end - clock_.hop_samples()) + part);
+    const WaitResult result = ring_->poll_for(clock_.element_of(goal), deadline_ns);
     if (result != WaitResult::kReady || goal == end) {
       return result;
     }
-    while (goal + part < end && ring_->poll_for(element_of(goal + part), 0) == WaitResult::kReady) {
+    while (goal + part < end && ring_->poll_for(clock_.element_of(goal + part), 0) == WaitResult::kReady) {
       goal += part;
     }
     feed_ahead(goal);
@@ -77,9 +78,9 @@ void LiveEngine::feed_ahead(std::uint64_t end) {
 std::size_t LiveEngine::windows_there() const {
   std::size_t windows = 1;
   const std::int64_t now_ns = 0;
-  const std::uint64_t most = epoch_->engine->search_schedule().together(hop_number(next_), chunks_.size());
+  const std::uint64_t most = epoch_->engine->search_schedule().together(clock_.hop_of(next_), chunks_.size());
   while (windows < most &&
-         ring_->wait_for(element_of(window_end(next_ + windows * hop_samples_)), now_ns) == WaitResult::kReady) {
+         ring_->wait_for(clock_.element_of(clock_.end_of(next_, windows + 1)), now_ns) == WaitResult::kReady) {
     ++windows;
   }
   return windows;
@@ -87,20 +88,20 @@ std::size_t LiveEngine::windows_there() const {
 
 void LiveEngine::take(std::uint64_t first_sample, std::span<std::uint32_t> words, Chunk& chunk) {
   chunk.missing.clear();
-  chunk.first = first_sample * input_.elements_per_sample;
+  chunk.first = clock_.elements(first_sample);
   chunk.elements = words.size() / input_.words_per_element;
   chunk.words = words;
   const bool follows = !chunk.of_window.empty() && chunk.of_window.data() + chunk.of_window.size() == words.data();
   chunk.of_window = follows ? std::span(chunk.of_window.data(), chunk.of_window.size() + words.size()) : chunk.words;
   const bool is_read_again = publisher_->records_bits() || input_.form != InputForm::kBits;
   const Copying copying = is_read_again ? Copying::kCached : epoch_->engine->copying();
-  const TakeResult result = ring_->take(element_of(first_sample), words, &chunk.missing, copying);
+  const TakeResult result = ring_->take(clock_.element_of(first_sample), words, &chunk.missing, copying);
   chunk.capture_mono_ns = result.capture_mono_ns;
   if (result.missing < chunk.elements || chunk.window_mono_ns == 0) {
     chunk.window_mono_ns = std::max(chunk.window_mono_ns, result.capture_mono_ns);
   }
   chunk.overwritten = result.overwritten;
-  taken_ = first_sample + chunk.elements / input_.elements_per_sample;
+  taken_ = first_sample + chunk.elements / clock_.elements_per_sample();
   for (const MissingRun& run : chunk.missing) {
     missing_.runs().push_back({chunk.first + run.first_bit_time, run.bit_times});
   }

@@ -18,7 +18,7 @@ void LiveEngine::record(const Chunk& chunk, const Pauses& pauses) {
     lost_recorded_ = ring_->lost();
     return;
   }
-  const std::uint64_t begin = element_of(chunk.first / input_.elements_per_sample);
+  const std::uint64_t begin = clock_.element_of(chunk.first / clock_.elements_per_sample());
   if (chunk.overwritten > 0) {
     record_overwritten(begin, chunk.overwritten);
   }
@@ -75,19 +75,19 @@ void LiveEngine::record_overwritten(std::uint64_t first, std::uint64_t elements)
 /// Records a gap for elements that the ring overwrote before they were taken, or that the source did not send and that
 /// are longer than a piece; false if neither begins here.
 bool LiveEngine::record_absent(std::uint64_t end_sample) {
-  const std::uint64_t first = element_of(taken_);
-  const std::uint64_t lost = (ring_->overwritten_end(first) - first) / input_.elements_per_sample;
+  const std::uint64_t first = clock_.element_of(taken_);
+  const std::uint64_t lost = (ring_->overwritten_end(first) - first) / clock_.elements_per_sample();
   if (const std::uint64_t samples = std::min(lost, end_sample - taken_); samples > 0) {
-    record_overwritten(first, samples * input_.elements_per_sample);
+    record_overwritten(first, clock_.elements(samples));
     taken_ += samples;
     return true;
   }
-  const std::uint64_t gap = (ring_->missing_end(first) - first) / input_.elements_per_sample;
+  const std::uint64_t gap = (ring_->missing_end(first) - first) / clock_.elements_per_sample();
   const std::uint64_t samples = std::min(gap, end_sample - taken_);
   if (samples <= kPieceSamples) {
     return false;
   }
-  record_gap(first, samples * input_.elements_per_sample, GapCause::kNotSent, monotonic_ns());
+  record_gap(first, clock_.elements(samples), GapCause::kNotSent, monotonic_ns());
   taken_ += samples;
   return true;
 }
@@ -99,7 +99,8 @@ void LiveEngine::take_between(std::uint64_t end_sample, const Pauses& pauses) {
     return;
   }
   if (pauses.recordings) {
-    record_gap(element_of(taken_), element_of(end_sample) - element_of(taken_), GapCause::kPaused, monotonic_ns());
+    record_gap(clock_.element_of(taken_), clock_.element_of(end_sample) - clock_.element_of(taken_), GapCause::kPaused,
+               monotonic_ns());
     lost_recorded_ = ring_->lost();  // losses so far are part of the pause
     return;
   }

@@ -63,8 +63,8 @@ class Imager {
   [[nodiscard]] virtual std::unique_ptr<Search> make_search() const;
   /// The chosen path through the device, and its sizes, for log lines and reports.
   [[nodiscard]] virtual std::string description() const = 0;
-  /// For a plan with two batches in flight: selects one of two places on the host, 0 or 1, for the next enqueue() and
-  /// the functions below. The contents of the other place are kept.
+  /// For a plan with two batches in flight: selects one of two places on the host, 0 or 1, for the next enqueue(). The
+  /// contents of the other place are kept.
   void use_results(std::size_t place);
   /// [frame][plane][frequency][row][column], rows and columns of ImageGrid
   [[nodiscard]] const ComplexBuffer& images() const { return on_device().images; }
@@ -74,11 +74,18 @@ class Imager {
   /// the settings alone decide.
   [[nodiscard]] const ReportBuffer& reports() const { return on_device().reports; }
   /// Enqueues the transfer of the first `frames` frames' images, status and reports to the host, if one is needed. They
-  /// are in host_images(), host_status() and host_reports() after Device::wait() until the next enqueue().
+  /// are in host_images(), host_status() and host_reports() after Device::wait() until the next enqueue() in the same
+  /// place.
   void enqueue_fetch(std::size_t frames = 1) const;
-  [[nodiscard]] std::span<const std::complex<float>> host_images() const { return results_[place_].host_images; }
-  [[nodiscard]] std::span<const std::uint32_t> host_status() const { return results_[place_].host_status; }
-  [[nodiscard]] std::span<const FilterReport> host_reports() const { return results_[place_].host_reports; }
+  [[nodiscard]] std::span<const std::complex<float>> host_images(std::size_t place = 0) const {
+    return results_[place].host_images;
+  }
+  [[nodiscard]] std::span<const std::uint32_t> host_status(std::size_t place = 0) const {
+    return results_[place].host_status;
+  }
+  [[nodiscard]] std::span<const FilterReport> host_reports(std::size_t place = 0) const {
+    return results_[place].host_reports;
+  }
 
  protected:
   /// Sets the reports of all further frames, [frequency]. Waits.

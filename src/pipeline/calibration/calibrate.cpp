@@ -124,10 +124,11 @@ std::size_t append_frames(Recording& recording, Engine& engine, const std::vecto
   std::vector<std::complex<float>> spectra(order.size() * channels);
   std::size_t appended = 0;
   for (std::uint64_t frame = 0; frame < count_frames(recording.info(), plan.settings.front_end); frame += step) {
-    if (recording.compute(frame * hop, 1, engine).front().missing_bits > 0) {
+    const FinishedBatch batch = recording.compute(frame * hop, 1, engine);
+    if (batch.statuses().front().missing_bits > 0) {
       continue;
     }
-    engine.read_spectra(0, spectra);
+    engine.read_spectra(batch, 0, spectra);
     std::vector<bool> lacks_value(channels, false);
     for (std::size_t f = 0; f < order.size(); ++f) {
       std::vector<Complex>& values = result.measured[f].emplace_back();

@@ -238,11 +238,12 @@ CrossSpectraResult write_cross_spectra_of(const CrossSpectraOptions& options, co
   std::vector<std::complex<float>> spectra(order.size() * channels);
   std::vector<std::complex<float>> corrected;
   for (std::uint64_t frame = 0; frame < frames; frame += step) {
-    if (recording->compute(frame * hop, 1, *engine).front().missing_bits > 0) {
+    const FinishedBatch batch = recording->compute(frame * hop, 1, *engine);
+    if (batch.statuses().front().missing_bits > 0) {
       ++result.skipped;
       continue;
     }
-    engine->read_spectra(0, spectra);
+    engine->read_spectra(batch, 0, spectra);
     corrections.apply(spectra, corrected);
     sums.add(corrected);
     if (options.progress) {

@@ -193,8 +193,9 @@ class Listener {
     std::vector<Window> windows;
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t first = i * there / count * hop;
-      if (recording_.compute(first, 1, *engine_).front().missing_bits == 0) {
-        windows.push_back(take(first));
+      const FinishedBatch batch = recording_.compute(first, 1, *engine_);
+      if (batch.statuses().front().missing_bits == 0) {
+        windows.push_back(take(batch, first));
       }
     }
     if (windows.size() < kFewestWindows) {
@@ -206,11 +207,11 @@ class Listener {
   }
 
  private:
-  Window take(std::uint64_t first_sample) {
+  Window take(const FinishedBatch& batch, std::uint64_t first_sample) {
     Window window;
     window.spectra.resize(engine_->frequencies_hz().size() *
                           static_cast<std::size_t>(plan_.settings.array.geometry.channels()));
-    engine_->read_spectra(0, window.spectra);
+    engine_->read_spectra(batch, 0, window.spectra);
     if (counter_) {
       words_.resize(kBlockBits * counter_->words_per_bit_time());
       recording_.read_bits(first_sample, words_);

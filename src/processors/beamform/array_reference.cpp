@@ -14,8 +14,8 @@ void Array::use(const MicrophoneMask& mask) {
   }
 }
 
-Processor::Outcome Array::choose(std::span<const Complex> spectra) {
-  Processor::Outcome outcome;
+Outcome Array::choose(std::span<const Complex> spectra) {
+  Outcome outcome;
   used_.clear();
   for (std::size_t m = 0; m < plan_->channels(); ++m) {
     bool is_finite = true;

@@ -12,7 +12,7 @@ class Array {
   explicit Array(const BeamformPlan& plan) : plan_(&plan), masked_(plan.channels()) {}
   void use(const MicrophoneMask& mask);
   /// Selects the usable microphones of a window, spectra [frequency][channel].
-  Processor::Outcome choose(std::span<const Complex> spectra);
+  Outcome choose(std::span<const Complex> spectra);
   /// Channels of the last chosen window; empty if too few.
   [[nodiscard]] const std::vector<std::size_t>& used() const { return used_; }
   /// Channels that are not masked; empty if too few.

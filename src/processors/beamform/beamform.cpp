@@ -38,38 +38,25 @@ class Beamform : public Processor {
     use(make_mask(plan_.array, {}));
   }
   [[nodiscard]] ResultHeader header() const override { return header_; }
-  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows) override {
-    das_.enqueue_microphones(spectra, status, windows);
+  void enqueue(const BatchInput& input) override {
+    das_.enqueue_microphones(input.spectra, input.status, input.windows);
     losses_.begin();
     if (plan_.is_averaged()) {
-      enqueue_average(windows);
+      enqueue_average(input.windows);
     } else {
-      enqueue_maps(windows);
+      enqueue_maps(input.windows);
     }
   }
-  void stamp(std::size_t window, const FrameStamp& stamp) override {
-    if (plan_.is_averaged()) {
-      losses_.stamp(window, stamp.missing_bit_times);
+  WindowProducts products(const WindowToRead& of) override {
+    if (!publisher_) {
+      return {.products = maps_of(of.window)};
     }
+    losses_.stamp(of);
+    return {.products = publisher_->products(of.window), .missing_bit_times = losses_.missing_bit_times(of.window)};
   }
-  [[nodiscard]] std::uint64_t missing_bit_times(std::size_t window) const override {
-    return losses_.missing_bit_times(window);
+  [[nodiscard]] std::span<const std::uint32_t> host_status(std::size_t /*place*/) const override {
+    return das_.host_status();
   }
-  Products products(std::size_t window) override {
-    if (publisher_) {
-      return publisher_->products(window);
-    }
-    const std::size_t values = map_values();
-    const std::size_t of_sectors = plan_.frequencies() * plan_.sector_values();
-    of_window_ = products_of<std::complex<float>>(
-        plan_,
-        {.maps = maps_on_host_.values().subspan(window * values, values),
-         .focus_m = largest_ ? focus_on_host_.values().subspan(window * values, values) : std::span<float>(),
-         .sectors = sectors_ ? sectors_on_host_.values().subspan(window * of_sectors, of_sectors) : std::span<float>(),
-         .effective = {}});
-    return of_window_;
-  }
-  [[nodiscard]] std::span<const std::uint32_t> host_status() const override { return das_.host_status(); }
   void use(const MicrophoneMask& mask) final {
     das_.use(mask);
     if (publisher_) {
@@ -95,6 +82,17 @@ class Beamform : public Processor {
   [[nodiscard]] std::size_t batch() const { return static_cast<std::size_t>(plan_.batch); }
   /// Number of values of a window as published.
   [[nodiscard]] std::size_t map_values() const { return plan_.frequencies() * plan_.map_pixels(); }
+  Products maps_of(std::size_t window) {
+    const std::size_t values = map_values();
+    const std::size_t of_sectors = plan_.frequencies() * plan_.sector_values();
+    of_window_ = products_of<std::complex<float>>(
+        plan_,
+        {.maps = maps_on_host_.values().subspan(window * values, values),
+         .focus_m = largest_ ? focus_on_host_.values().subspan(window * values, values) : std::span<float>(),
+         .sectors = sectors_ ? sectors_on_host_.values().subspan(window * of_sectors, of_sectors) : std::span<float>(),
+         .effective = {}});
+    return of_window_;
+  }
   void allocate_maps() {
     maps_ = device_.allocate<std::complex<float>>(batch() * values_, das::kStage);
     maps_on_host_ = device_.allocate_host<std::complex<float>>(batch() * map_values(), das::kStage);

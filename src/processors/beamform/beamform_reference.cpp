@@ -41,36 +41,14 @@ class Beamform : public Processor {
     losses_.held().forget();
     std::fill(published_.begin(), published_.end(), std::numeric_limits<float>::quiet_NaN());
   }
-  void clear() override {
-    losses_.begin();
-    of_powers_.clear();
-    of_pressures_.clear();
-  }
-  Outcome add(std::span<const Complex> spectra) override {
-    const Outcome outcome = array_.choose(spectra);
+  WindowProducts products(const WindowToRead& of) override {
     if (!plan_.is_averaged()) {
-      add_map(spectra);
-      return outcome;
+      products_ = of_pressures_.products(of.window);
+      return {.products = products_};
     }
-    const Snapshots::Step step = plan_.snapshots.next();
-    losses_.next(step);
-    if (step.is_snapshot) {
-      add_snapshot(spectra, step);
-    }
-    of_powers_.append(published_, static_cast<float>(plan_.snapshots.effective()));
-    return outcome;
-  }
-  void stamp(std::size_t window, const FrameStamp& stamp) override {
-    if (plan_.is_averaged()) {
-      losses_.stamp(window, stamp.missing_bit_times);
-    }
-  }
-  [[nodiscard]] std::uint64_t missing_bit_times(std::size_t window) const override {
-    return losses_.missing_bit_times(window);
-  }
-  Products products(std::size_t window) override {
-    products_ = plan_.is_averaged() ? of_powers_.products(window) : of_pressures_.products(window);
-    return products_;
+    losses_.stamp(of);
+    products_ = of_powers_.products(of.window);
+    return {.products = products_, .missing_bit_times = losses_.missing_bit_times(of.window)};
   }
   void use(const MicrophoneMask& mask) final {
     array_.use(mask);
@@ -82,6 +60,25 @@ class Beamform : public Processor {
   }
 
  private:
+  void begin() override {
+    losses_.begin();
+    of_powers_.clear();
+    of_pressures_.clear();
+  }
+  Outcome add(const WindowInput& window) override {
+    const Outcome outcome = array_.choose(window.spectra);
+    if (!plan_.is_averaged()) {
+      add_map(window.spectra);
+      return outcome;
+    }
+    const Snapshots::Step step = plan_.snapshots.next();
+    losses_.next(step);
+    if (step.is_snapshot) {
+      add_snapshot(window.spectra, step);
+    }
+    of_powers_.append(published_, static_cast<float>(plan_.snapshots.effective()));
+    return outcome;
+  }
   Value value_of(std::span<const Complex> spectra, std::size_t frequency, std::size_t pixel) {
     constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
     if (array_.used().empty() || std::isnan(plan_.grid.pixels[pixel].x)) {

@@ -68,11 +68,14 @@ class StampedLosses {
   }
   /// Adds the step of the next window.
   void next(const typename Held::Step& step) { steps_.push_back(step); }
-  /// Call it in the order of the windows.
-  void stamp(std::size_t window, std::uint64_t missing_bit_times) {
-    settle(window);
-    if (of_windows_.size() == window) {
-      held_.add(steps_[window], missing_bit_times);
+  /// Takes the losses of a window that has a stamp; call it in the order of the windows.
+  void stamp(const WindowToRead& of) {
+    if (!of.stamp) {
+      return;
+    }
+    settle(of.window);
+    if (of_windows_.size() == of.window) {
+      held_.add(steps_[of.window], of.stamp->missing_bit_times);
       of_windows_.push_back(held_.published());
     }
   }

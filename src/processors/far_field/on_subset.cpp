@@ -51,24 +51,24 @@ class OnSubset : public Processor {
     choose_.set("channels", on_device_).set("chosen", chosen_);
   }
   [[nodiscard]] ResultHeader header() const override { return with_channels(processor_->header(), channels_); }
-  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows) override {
-    choose_.set(of_choose_, spectra);
+  void enqueue(const BatchInput& input) override {
+    choose_.set(of_choose_, input.spectra);
     choose_.enqueue({.global_0 = ocl::round_up(channels_.size(), kSubsetGroup),
                      .local_0 = kSubsetGroup,
                      .global_1 = spectra_,
-                     .global_2 = windows});
-    device_.enqueue_copy(status, status_, 0, kSubsetStage);  // own copy: others on the tap read the status of all
-    processor_->enqueue(chosen_, status_, windows);
+                     .global_2 = input.windows});
+    device_.enqueue_copy(input.status, status_, 0, kSubsetStage);  // own copy: others on the tap read the status of all
+    processor_->enqueue({.spectra = chosen_,
+                         .status = status_,
+                         .windows = input.windows,
+                         .hops = input.hops,
+                         .samples = input.samples,
+                         .place = input.place});
   }
   [[nodiscard]] std::span<const int> subset() const override { return channels_; }
-  void stamp(std::size_t window, const FrameStamp& stamp) override { processor_->stamp(window, stamp); }
-  void publish_last(std::size_t window) override { processor_->publish_last(window); }
-  [[nodiscard]] std::uint64_t missing_bit_times(std::size_t window) const override {
-    return processor_->missing_bit_times(window);
-  }
-  Products products(std::size_t window) override { return processor_->products(window); }
-  [[nodiscard]] std::span<const std::uint32_t> host_status() const override {
-    const std::span<const std::uint32_t> words = processor_->host_status();
+  WindowProducts products(const WindowToRead& of) override { return processor_->products(of); }
+  [[nodiscard]] std::span<const std::uint32_t> host_status(std::size_t place) const override {
+    const std::span<const std::uint32_t> words = processor_->host_status(place);
     words_.assign(words.begin(), words.end());
     for (std::size_t i = 0; i < words_.size(); i += kStatusWords) {
       words_[i] |= constant_flags_;
@@ -109,28 +109,23 @@ class OnSubset : public Processor {
   [[nodiscard]] ResultHeader header() const override {
     return far_field::with_channels(processor_->header(), channels_);
   }
-  void clear() override { processor_->clear(); }
   [[nodiscard]] std::span<const int> subset() const override { return channels_; }
-  Outcome add(std::span<const Complex> spectra) override {
-    std::vector<Complex> chosen;
-    for (std::size_t first = 0; first < spectra.size(); first += all_channels_) {
-      std::transform(channels_.begin(), channels_.end(), std::back_inserter(chosen),
-                     [&](int channel) { return spectra[first + static_cast<std::size_t>(channel)]; });
-    }
-    Outcome outcome = processor_->add(chosen);
-    outcome.flags |= constant_flags_;
-    return outcome;
-  }
-  void stamp(std::size_t window, const FrameStamp& stamp) override { processor_->stamp(window, stamp); }
-  void publish_last(std::size_t window) override { processor_->publish_last(window); }
-  [[nodiscard]] std::uint64_t missing_bit_times(std::size_t window) const override {
-    return processor_->missing_bit_times(window);
-  }
-  Products products(std::size_t window) override { return processor_->products(window); }
+  WindowProducts products(const WindowToRead& of) override { return processor_->products(of); }
   void forget() override { processor_->forget(); }
   void use(const MicrophoneMask& mask) override { processor_->use(far_field::mask_of_part(mask, channels_)); }
 
  private:
+  void begin() override { processor_->begin(); }
+  Outcome add(const WindowInput& window) override {
+    std::vector<Complex> chosen;
+    for (std::size_t first = 0; first < window.spectra.size(); first += all_channels_) {
+      std::transform(channels_.begin(), channels_.end(), std::back_inserter(chosen),
+                     [&](int channel) { return window.spectra[first + static_cast<std::size_t>(channel)]; });
+    }
+    Outcome outcome = processor_->add({.spectra = chosen, .hop = window.hop, .is_whole = window.is_whole});
+    outcome.flags |= constant_flags_;
+    return outcome;
+  }
   std::vector<int> channels_;
   std::size_t all_channels_;
   std::uint32_t constant_flags_;

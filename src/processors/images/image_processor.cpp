@@ -141,20 +141,23 @@ ImageProcessor::ImageProcessor(const ocl::Device& device, const ProcessorPlan& p
 
 ResultHeader ImageProcessor::header() const { return header_of(products_, plan_); }
 
-void ImageProcessor::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows) {
-  windows_.at(place_) = windows;
-  imager_->enqueue(spectra, status, windows);
-  imager_->enqueue_fetch(windows);
+void ImageProcessor::enqueue(const BatchInput& input) {
+  windows_.at(input.place) = input.windows;
+  imager_->use_results(input.place);
+  imager_->set_hops(input.hops);
+  imager_->enqueue(input.spectra, input.status, input.windows);
+  imager_->enqueue_fetch(input.windows);
 }
 
-Products ImageProcessor::products(std::size_t window) {
-  const auto non_finite = static_cast<int>(imager_->host_status()[window * kStatusWords + 1]);
-  return products_.of_window(window, imager_->host_images(), imager_->host_reports(), missing_.with(non_finite));
+WindowProducts ImageProcessor::products(const WindowToRead& of) {
+  const auto non_finite = static_cast<int>(imager_->host_status(of.place)[of.window * kStatusWords + 1]);
+  return {.products = products_.of_window(of.window, imager_->host_images(of.place), imager_->host_reports(of.place),
+                                          missing_.with(non_finite))};
 }
 
-std::span<const std::complex<float>> ImageProcessor::images() const {
-  const std::span<const std::complex<float>> all = imager_->host_images();
-  return all.first(imager_->images().size() / static_cast<std::size_t>(plan_.batch) * windows_.at(place_));
+std::span<const std::complex<float>> ImageProcessor::images(std::size_t place) const {
+  const std::span<const std::complex<float>> all = imager_->host_images(place);
+  return all.first(imager_->images().size() / static_cast<std::size_t>(plan_.batch) * windows_.at(place));
 }
 
 namespace reference {
@@ -167,14 +170,15 @@ ImageProcessor::ImageProcessor(const ProcessorPlan& plan)
 
 ResultHeader ImageProcessor::header() const { return header_of(products_, plan_); }
 
-void ImageProcessor::clear() {
+void ImageProcessor::begin() {
   non_finite_.clear();
   images_.clear();
   reports_.clear();
 }
 
-Processor::Outcome ImageProcessor::add(std::span<const Complex> spectra) {
-  const Images result = imager_->image(spectra);
+Outcome ImageProcessor::add(const WindowInput& window) {
+  imager_->set_hop(window.hop, window.is_whole);
+  const Images result = imager_->image(window.spectra);
   images_.insert(images_.end(), result.images.begin(), result.images.end());
   reports_.insert(reports_.end(), result.reports.begin(), result.reports.end());
   non_finite_.push_back(result.non_finite_channels);

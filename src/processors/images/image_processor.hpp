@@ -15,10 +15,11 @@ namespace nearfield {
 class ImagesOnHost {
  public:
   virtual ~ImagesOnHost() = default;
-  /// Images of the last windows, [window][plane][frequency][row][column], including frequencies that only bands need.
-  [[nodiscard]] virtual std::span<const std::complex<float>> images() const = 0;
+  /// Images of the batch in a place, [window][plane][frequency][row][column], including frequencies that only bands
+  /// need.
+  [[nodiscard]] virtual std::span<const std::complex<float>> images(std::size_t place) const = 0;
   /// [window][frequency], likewise.
-  [[nodiscard]] virtual std::span<const FilterReport> reports() const = 0;
+  [[nodiscard]] virtual std::span<const FilterReport> reports(std::size_t place) const = 0;
   [[nodiscard]] virtual const ImagePlan& plan() const = 0;
 };
 
@@ -44,14 +45,11 @@ class ImageProcessor : public Processor, public ImagesOnHost {
  public:
   ImageProcessor(const ocl::Device& device, const ProcessorPlan& plan);
   [[nodiscard]] ResultHeader header() const override;
-  void set_hops(const FrameHops& hops) override { imager_->set_hops(hops); }
-  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows) override;
-  void use_results(std::size_t place) override {
-    place_ = place;
-    imager_->use_results(place);
+  void enqueue(const BatchInput& input) override;
+  WindowProducts products(const WindowToRead& of) override;
+  [[nodiscard]] std::span<const std::uint32_t> host_status(std::size_t place) const override {
+    return imager_->host_status(place);
   }
-  Products products(std::size_t window) override;
-  [[nodiscard]] std::span<const std::uint32_t> host_status() const override { return imager_->host_status(); }
   void use(const MicrophoneMask& mask) override {
     imager_->use(mask);
     missing_.use(mask);
@@ -60,8 +58,10 @@ class ImageProcessor : public Processor, public ImagesOnHost {
   [[nodiscard]] std::unique_ptr<Search> make_search() const override { return imager_->make_search(); }
   void forget() override { imager_->forget(); }
   [[nodiscard]] std::string description() const override { return imager_->description(); }
-  [[nodiscard]] std::span<const std::complex<float>> images() const override;
-  [[nodiscard]] std::span<const FilterReport> reports() const override { return imager_->host_reports(); }
+  [[nodiscard]] std::span<const std::complex<float>> images(std::size_t place) const override;
+  [[nodiscard]] std::span<const FilterReport> reports(std::size_t place) const override {
+    return imager_->host_reports(place);
+  }
   [[nodiscard]] const ImagePlan& plan() const override { return plan_; }
 
  private:
@@ -69,7 +69,6 @@ class ImageProcessor : public Processor, public ImagesOnHost {
   std::unique_ptr<Imager> imager_;
   ImageProducts products_;
   MissingOfImages missing_;
-  std::size_t place_ = 0;                 ///< set by use_results()
   std::array<std::size_t, 2> windows_{};  ///< [place] number enqueued last
 };
 
@@ -79,12 +78,9 @@ class ImageProcessor : public Processor, public ImagesOnHost {
  public:
   explicit ImageProcessor(const ProcessorPlan& plan);
   [[nodiscard]] ResultHeader header() const override;
-  void set_hop(std::uint64_t hop, bool is_whole) override { imager_->set_hop(hop, is_whole); }
   void forget() override { imager_->forget(); }
-  void clear() override;
-  Outcome add(std::span<const Complex> spectra) override;
-  nearfield::Products products(std::size_t window) override {
-    return products_.of_window(window, images_, reports_, missing_.with(non_finite_.at(window)));
+  WindowProducts products(const WindowToRead& of) override {
+    return {.products = products_.of_window(of.window, images_, reports_, missing_.with(non_finite_.at(of.window)))};
   }
   void use(const MicrophoneMask& mask) override {
     imager_->use(mask);
@@ -92,11 +88,14 @@ class ImageProcessor : public Processor, public ImagesOnHost {
   }
   void adopt(const std::shared_ptr<const Findings>& findings) override { imager_->adopt(findings); }
   [[nodiscard]] std::unique_ptr<Search> make_search() const override { return imager_->make_search(); }
-  [[nodiscard]] std::span<const std::complex<float>> images() const override { return images_; }
-  [[nodiscard]] std::span<const FilterReport> reports() const override { return reports_; }
+  [[nodiscard]] std::span<const std::complex<float>> images(std::size_t /*place*/) const override { return images_; }
+  [[nodiscard]] std::span<const FilterReport> reports(std::size_t /*place*/) const override { return reports_; }
   [[nodiscard]] const ImagePlan& plan() const override { return plan_; }
 
  private:
+  void begin() override;
+  Outcome add(const WindowInput& window) override;
+
   ImagePlan plan_;
   std::unique_ptr<Imager> imager_;
   ImageProducts products_;

@@ -107,24 +107,24 @@ class ListenProcessor : public Processor {
     use(make_mask(plan.array, {}));
   }
   [[nodiscard]] ResultHeader header() const override { return header_; }
-  void use_samples(const SampleView& samples) override { samples_ = samples; }
-  void enqueue(const ComplexBuffer& /*spectra*/, const StatusBuffer& status, std::size_t windows) override {
+  void enqueue(const BatchInput& input) override {
+    const SampleView& samples = input.samples;
     const std::size_t groups =
         ocl::round_up(static_cast<std::size_t>(plan_.sizes.new_samples), kListenOutputs) / kListenOutputs;
-    beam_samples_.set(of_beams_, *samples_.samples, samples_.first_slot, samples_.slots, count_);
+    beam_samples_.set(of_beams_, *samples.samples, samples.first_slot, samples.slots, count_);
     beam_samples_.enqueue({.global_0 = groups * kListenLanes,
                            .local_0 = kListenLanes,
                            .global_1 = plan_.beams.size(),
-                           .global_2 = windows});
-    watch_window_.set(of_watch_, *samples_.samples, status, samples_.first_slot, samples_.slots, count_, flags_);
+                           .global_2 = input.windows});
+    watch_window_.set(of_watch_, *samples.samples, input.status, samples.first_slot, samples.slots, count_, flags_);
     watch_window_.enqueue({.global_0 = ocl::round_up(std::max<std::size_t>(count_, 1), kListenLanes),
                            .local_0 = kListenLanes,
-                           .global_1 = windows});
-    device_.enqueue_read(beams_, on_host_.values().first(windows * values_), kListenStage);
+                           .global_1 = input.windows});
+    device_.enqueue_read(beams_, on_host_.values().first(input.windows * values_), kListenStage);
   }
-  Products products(std::size_t window) override {
-    products_ = {std::as_bytes(on_host_.values().subspan(window * values_, values_))};
-    return products_;
+  WindowProducts products(const WindowToRead& of) override {
+    products_ = {std::as_bytes(on_host_.values().subspan(of.window * values_, values_))};
+    return {.products = products_};
   }
   void use(const MicrophoneMask& mask) final {
     const std::vector<int> used = plan_.used(mask);
@@ -154,7 +154,6 @@ class ListenProcessor : public Processor {
   ocl::Arguments<4> of_beams_;
   ocl::Kernel watch_window_;
   ocl::Arguments<6> of_watch_;
-  SampleView samples_;
   std::uint32_t count_ = 0;  ///< size of used_
   std::uint32_t flags_ = 0;  ///< flags of the mask in effect
   std::array<std::span<const std::byte>, 1> products_;

@@ -31,19 +31,11 @@ class ListenReference : public reference::Processor {
     use(make_mask(plan.array, {}));
   }
   [[nodiscard]] ResultHeader header() const override { return header_; }
-  void clear() override { samples_of_beams_.clear(); }
   [[nodiscard]] std::span<const int> subset() const override { return plan_.subset(); }
-  void use_samples(std::span<const double> samples) override { samples_ = samples; }
-  Outcome add(std::span<const reference::Complex> /*spectra*/) override {
-    for (const ListenBeam& beam : plan_.beams) {
-      add_beam(beam);
-    }
-    return outcome();
-  }
-  Products products(std::size_t window) override {
+  WindowProducts products(const WindowToRead& of) override {
     const std::size_t values = plan_.beams.size() * new_samples();
-    products_ = {std::as_bytes(std::span(samples_of_beams_).subspan(window * values, values))};
-    return products_;
+    products_ = {std::as_bytes(std::span(samples_of_beams_).subspan(of.window * values, values))};
+    return {.products = products_};
   }
   void use(const MicrophoneMask& mask) final {
     used_ = plan_.used(mask);
@@ -51,6 +43,14 @@ class ListenReference : public reference::Processor {
   }
 
  private:
+  void begin() override { samples_of_beams_.clear(); }
+  reference::Outcome add(const reference::WindowInput& window) override {
+    samples_ = window.samples;
+    for (const ListenBeam& beam : plan_.beams) {
+      add_beam(beam);
+    }
+    return outcome();
+  }
   [[nodiscard]] std::size_t new_samples() const { return static_cast<std::size_t>(plan_.sizes.new_samples); }
   [[nodiscard]] double sample(std::size_t n, int channel) const {
     return samples_[n * microphones_.size() + static_cast<std::size_t>(channel)];
@@ -94,8 +94,8 @@ class ListenReference : public reference::Processor {
       samples_of_beams_.push_back(static_cast<float>(value));
     }
   }
-  [[nodiscard]] Outcome outcome() const {
-    Outcome outcome;
+  [[nodiscard]] reference::Outcome outcome() const {
+    reference::Outcome outcome;
     outcome.flags = is_masked_ ? std::uint32_t{kFlagMaskedMicrophones} : 0U;
     for (const int channel : used_) {
       bool is_finite = true;

@@ -76,14 +76,15 @@ class RowPower : public Processor {
     use(make_mask(array_, {}));
   }
   [[nodiscard]] ResultHeader header() const override { return header_; }
-  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& /*status*/, std::size_t windows) override {
-    kernel_.set(per_window_, spectra, static_cast<cl_int>(windows));
-    kernel_.enqueue({.global_0 = ocl::round_up(windows * lines_, kRowPowerGroup), .local_0 = kRowPowerGroup});
-    device_.enqueue_read(power_, on_host_.values().first(windows * lines_), kRowPowerStage);
+  void enqueue(const BatchInput& input) override {
+    const std::size_t lines = input.windows * lines_;
+    kernel_.set(per_window_, input.spectra, static_cast<cl_int>(input.windows));
+    kernel_.enqueue({.global_0 = ocl::round_up(lines, kRowPowerGroup), .local_0 = kRowPowerGroup});
+    device_.enqueue_read(power_, on_host_.values().first(lines), kRowPowerStage);
   }
-  Products products(std::size_t window) override {
-    product_ = std::as_bytes(on_host_.values().subspan(window * lines_, lines_));
-    return {&product_, 1};
+  WindowProducts products(const WindowToRead& of) override {
+    product_ = std::as_bytes(on_host_.values().subspan(of.window * lines_, lines_));
+    return {.products = {&product_, 1}};
   }
   void use(const MicrophoneMask& mask) final {
     mark(masked_, mask);
@@ -115,8 +116,16 @@ class RowPowerReference : public reference::Processor {
     mark(masked_, make_mask(array_, {}));
   }
   [[nodiscard]] ResultHeader header() const override { return header_; }
-  void clear() override { power_.clear(); }
-  Outcome add(std::span<const reference::Complex> spectra) override {
+  WindowProducts products(const WindowToRead& of) override {
+    const std::size_t lines = header_.values(header_.products[0]);
+    product_ = std::as_bytes(std::span(power_).subspan(of.window * lines, lines));
+    return {.products = {&product_, 1}};
+  }
+  void use(const MicrophoneMask& mask) override { mark(masked_, mask); }
+
+ private:
+  void begin() override { power_.clear(); }
+  reference::Outcome add(const reference::WindowInput& window) override {
     const auto columns = static_cast<std::size_t>(array_.geometry.columns);
     const std::size_t values = header_.axis("frequency")->size() * masked_.size();
     for (std::size_t first = 0; first < values; first += columns) {
@@ -125,7 +134,7 @@ class RowPowerReference : public reference::Processor {
       for (std::size_t at = first; at < first + columns; ++at) {
         if (!masked_[at % masked_.size()]) {
           const reference::Complex gain = array_.gains.empty() ? 1.0 : reference::Complex(array_.gains[at]);
-          sum += 0.5 * std::norm(gain * spectra[at]);
+          sum += 0.5 * std::norm(gain * window.spectra[at]);
           ++used;
         }
       }
@@ -133,14 +142,7 @@ class RowPowerReference : public reference::Processor {
     }
     return {};
   }
-  Products products(std::size_t window) override {
-    const std::size_t lines = header_.values(header_.products[0]);
-    product_ = std::as_bytes(std::span(power_).subspan(window * lines, lines));
-    return {&product_, 1};
-  }
-  void use(const MicrophoneMask& mask) override { mark(masked_, mask); }
 
- private:
   ResultHeader header_;
   ArrayPlan array_;
   std::vector<bool> masked_;  ///< [channel]

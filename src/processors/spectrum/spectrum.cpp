@@ -89,11 +89,11 @@ class SpectrumProcessor : public Processor {
     use(make_mask(plan_.array, {}));
   }
   [[nodiscard]] ResultHeader header() const override { return header_; }
-  void use_samples(const SampleView& samples) override { samples_ = samples; }
-  void enqueue(const ComplexBuffer& /*spectra*/, const StatusBuffer& status, std::size_t windows) override {
-    const std::size_t lines = windows * plan_.points.size();
+  void enqueue(const BatchInput& input) override {
+    const std::size_t lines = input.windows * plan_.points.size();
+    const SampleView& samples = input.samples;
     ++frame_;
-    point_lines_.set(of_windows_, *samples_.samples, status, samples_.first_slot, samples_.slots, frame_);
+    point_lines_.set(of_windows_, *samples.samples, input.status, samples.first_slot, samples.slots, frame_);
     point_lines_.enqueue({.global_0 = ocl::round_up(plan_.window_samples, kSpectrumGroup),
                           .local_0 = kSpectrumGroup,
                           .global_1 = lines});
@@ -104,11 +104,11 @@ class SpectrumProcessor : public Processor {
     device_.enqueue_read(levels_, on_host_.values().first(lines * plan_.bins()), kSpectrumStage);
     microphones_ = nearest_;
   }
-  Products products(std::size_t window) override {
+  WindowProducts products(const WindowToRead& of) override {
     const std::size_t values = plan_.points.size() * plan_.bins();
-    products_ = {std::as_bytes(on_host_.values().subspan(window * values, values)),
+    products_ = {std::as_bytes(on_host_.values().subspan(of.window * values, values)),
                  std::as_bytes(std::span<const std::uint32_t>(microphones_))};
-    return products_;
+    return {.products = products_};
   }
   void use(const MicrophoneMask& mask) final {
     nearest_ = plan_.nearest(mask);
@@ -135,8 +135,7 @@ class SpectrumProcessor : public Processor {
   ocl::Kernel point_lines_;
   ocl::Arguments<5> of_windows_;  ///< for point_lines_
   ocl::Kernel amplitudes_;
-  ocl::Arguments<1> of_frame_;  ///< for amplitudes_
-  SampleView samples_;
+  ocl::Arguments<1> of_frame_;              ///< for amplitudes_
   std::vector<std::uint32_t> nearest_;      ///< [point], for the mask in effect
   std::vector<std::uint32_t> microphones_;  ///< [point], for the last enqueue()
   std::array<std::span<const std::byte>, 2> products_;

@@ -36,30 +36,29 @@ class SpectrumReference : public reference::Processor {
     }
   }
   [[nodiscard]] ResultHeader header() const override { return header_; }
-  void clear() override {
-    levels_.clear();
-    heard_.clear();
-  }
-  void use_samples(std::span<const double> samples) override { samples_ = samples; }
-  Outcome add(std::span<const reference::Complex> /*spectra*/) override {
-    Outcome outcome;
-    for (const std::uint32_t channel : microphones_) {
-      add_point(channel, outcome);
-      heard_.push_back(channel);
-    }
-    return outcome;
-  }
-  Products products(std::size_t window) override {
+  WindowProducts products(const WindowToRead& of) override {
     const std::size_t points = microphones_.size();
     const std::size_t values = points * plan_.bins();
-    products_ = {std::as_bytes(std::span(levels_).subspan(window * values, values)),
-                 std::as_bytes(std::span(heard_).subspan(window * points, points))};
-    return products_;
+    products_ = {std::as_bytes(std::span(levels_).subspan(of.window * values, values)),
+                 std::as_bytes(std::span(heard_).subspan(of.window * points, points))};
+    return {.products = products_};
   }
   void use(const MicrophoneMask& mask) override { microphones_ = plan_.nearest(mask); }
 
  private:
-  void add_point(std::uint32_t channel, Outcome& outcome) {
+  void begin() override {
+    levels_.clear();
+    heard_.clear();
+  }
+  reference::Outcome add(const reference::WindowInput& window) override {
+    reference::Outcome outcome;
+    for (const std::uint32_t channel : microphones_) {
+      add_point(channel, window.samples, outcome);
+      heard_.push_back(channel);
+    }
+    return outcome;
+  }
+  void add_point(std::uint32_t channel, std::span<const double> samples, reference::Outcome& outcome) {
     const auto channels = static_cast<std::size_t>(plan_.array.geometry.channels());
     if (channel == kNoMicrophone) {
       levels_.insert(levels_.end(), plan_.bins(), std::nanf(""));
@@ -67,7 +66,7 @@ class SpectrumReference : public reference::Processor {
     }
     std::vector<double> line;
     for (std::size_t n = 0; n < plan_.window_samples; ++n) {
-      const double sample = samples_[n * channels + channel];
+      const double sample = samples[n * channels + channel];
       line.push_back(taper_[n] * sample);
       outcome.flags |= plan_.is_full_scale && std::abs(sample) >= kClipLevel ? kFlagClipped : 0U;
     }
@@ -96,8 +95,7 @@ class SpectrumReference : public reference::Processor {
   std::vector<reference::Complex> roots_;   ///< [n], e^{-j 2 pi n / N}
   std::vector<double> taper_;               ///< [n]
   double taper_sum_ = 0.0;
-  std::vector<double> impulse_;  ///< impulse response of the decimator; empty for pascal
-  std::span<const double> samples_;
+  std::vector<double> impulse_;       ///< impulse response of the decimator; empty for pascal
   std::vector<float> levels_;         ///< [window][point][bin]
   std::vector<std::uint32_t> heard_;  ///< [window][point]
   std::array<std::span<const std::byte>, 2> products_;

@@ -78,8 +78,7 @@ class SrpPhat : public Processor {
         taken_(device_.allocate<std::uint32_t>(batch() * kStatusWords, kStage)),
         status_on_host_(device_.allocate_host<std::uint32_t>(taken_.size(), kStage)),
         tables_(batch(), std::vector<std::byte>(header_.bytes(header_.products[0]))),
-        is_made_(batch()),
-        stamps_(batch()) {
+        is_made_(batch()) {
     bind();
     forget_floors();
     if (plan_.is_time) {
@@ -101,14 +100,14 @@ class SrpPhat : public Processor {
     use(make_mask(plan_.array, {}));
   }
   [[nodiscard]] ResultHeader header() const override { return header_; }
-  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows) override {
+  void enqueue(const BatchInput& input) override {
+    const std::size_t windows = input.windows;
     std::fill(is_made_.begin(), is_made_.end(), false);
-    std::fill(stamps_.begin(), stamps_.end(), std::nullopt);
-    microphones_.set(of_microphones_, spectra);
+    microphones_.set(of_microphones_, input.spectra);
     microphones_.enqueue({.global_0 = ocl::round_up(plan_.channels(), kChannelsOfGroup) / kChannelsOfGroup * kGroup,
                           .local_0 = kGroup,
                           .global_1 = windows});
-    weights_.set(of_weights_, spectra, status);
+    weights_.set(of_weights_, input.spectra, input.status);
     weights_.enqueue({.global_0 = plan_.bins.size() * kGroup, .local_0 = kGroup, .global_1 = windows});
     if (plan_.settings.weights == SrpWeights::kSnr) {
       floor_.set(of_floor_, static_cast<cl_int>(windows));
@@ -129,12 +128,12 @@ class SrpPhat : public Processor {
       device_.enqueue_read(maps_, maps_on_host_.values().first(windows * plan_.pixels()), kStage);
     }
   }
-  void stamp(std::size_t window, const FrameStamp& stamp) override { stamps_[window] = stamp; }
   /// Makes the table on the first call for a window.
-  Products products(std::size_t window) override {
+  WindowProducts products(const WindowToRead& of) override {
+    const std::size_t window = of.window;
     if (!is_made_[window]) {
       read_results(window);
-      history_.add(window_, stamps_[window], tables_[window]);
+      history_.add(window_, of.stamp, tables_[window]);
       status_on_host_.values()[window * kStatusWords] |= seems_common(plan_, window_) ? kFlagCommonToAll : 0U;
       is_made_[window] = true;
     }
@@ -142,9 +141,11 @@ class SrpPhat : public Processor {
     if (plan_.settings.keep_map) {
       products_[1] = std::as_bytes(maps_on_host_.values().subspan(window * plan_.pixels(), plan_.pixels()));
     }
-    return std::span(products_).first(header_.products.size());
+    return {.products = std::span(products_).first(header_.products.size())};
   }
-  [[nodiscard]] std::span<const std::uint32_t> host_status() const override { return status_on_host_.values(); }
+  [[nodiscard]] std::span<const std::uint32_t> host_status(std::size_t /*place*/) const override {
+    return status_on_host_.values();
+  }
   void use(const MicrophoneMask& mask) final {
     std::fill(used_by_mask_on_host_.begin(), used_by_mask_on_host_.end(), 1U);
     for (const std::int32_t channel : mask.channels) {
@@ -329,10 +330,9 @@ class SrpPhat : public Processor {
   ocl::HostBuffer<float> results_on_host_;  ///< layout of the kernel
   ocl::Buffer<std::uint32_t> taken_;
   ocl::HostBuffer<std::uint32_t> status_on_host_;
-  SrpWindow window_;                               ///< window in use
-  std::vector<std::vector<std::byte>> tables_;     ///< [window]
-  std::vector<bool> is_made_;                      ///< [window], whether its table is made
-  std::vector<std::optional<FrameStamp>> stamps_;  ///< [window]
+  SrpWindow window_;                            ///< window in use
+  std::vector<std::vector<std::byte>> tables_;  ///< [window]
+  std::vector<bool> is_made_;                   ///< [window], whether its table is made
   std::array<std::span<const std::byte>, 2> products_;
 };
 

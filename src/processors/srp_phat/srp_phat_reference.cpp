@@ -22,31 +22,16 @@ class SrpPhat : public Processor {
     use(make_mask(plan_.array, {}));
   }
   [[nodiscard]] ResultHeader header() const override { return header_; }
-  void clear() override {
-    maps_.clear();
-    windows_.clear();
-  }
-  Outcome add(std::span<const Complex> spectra) override {
-    Outcome outcome = choose_microphones(spectra);
-    weigh(spectra);
-    const std::vector<double> map = present_map();
-    std::transform(map.begin(), map.end(), std::back_inserter(maps_),
-                   [](double value) { return static_cast<float>(value); });
-    windows_.push_back({.found = window_of(map), .stamp = {}, .table = {}});
-    outcome.flags |= seems_common(plan_, windows_.back().found) ? kFlagCommonToAll : 0U;
-    return outcome;
-  }
-  void stamp(std::size_t window, const FrameStamp& stamp) override { windows_[window].stamp = stamp; }
   /// Makes the table on the first call for a window.
-  Products products(std::size_t window) override {
-    Window& one = windows_[window];
+  WindowProducts products(const WindowToRead& of) override {
+    Window& one = windows_[of.window];
     if (one.table.empty()) {
       one.table.resize(header_.bytes(header_.products[0]));
-      history_.add(one.found, one.stamp, one.table);
+      history_.add(one.found, of.stamp, one.table);
     }
     products_[0] = one.table;
-    products_[1] = std::as_bytes(std::span(maps_).subspan(window * plan_.pixels(), plan_.pixels()));
-    return std::span(products_).first(header_.products.size());
+    products_[1] = std::as_bytes(std::span(maps_).subspan(of.window * plan_.pixels(), plan_.pixels()));
+    return {.products = std::span(products_).first(header_.products.size())};
   }
   void forget() override {
     history_.forget();
@@ -62,9 +47,22 @@ class SrpPhat : public Processor {
  private:
   struct Window {
     SrpWindow found;
-    std::optional<FrameStamp> stamp;
     std::vector<std::byte> table;  ///< empty until it is made
   };
+  void begin() override {
+    maps_.clear();
+    windows_.clear();
+  }
+  Outcome add(const WindowInput& input) override {
+    Outcome outcome = choose_microphones(input.spectra);
+    weigh(input.spectra);
+    const std::vector<double> map = present_map();
+    std::transform(map.begin(), map.end(), std::back_inserter(maps_),
+                   [](double value) { return static_cast<float>(value); });
+    windows_.push_back({.found = window_of(map), .table = {}});
+    outcome.flags |= seems_common(plan_, windows_.back().found) ? kFlagCommonToAll : 0U;
+    return outcome;
+  }
   /// Fills used_.
   Outcome choose_microphones(std::span<const Complex> spectra) {
     Outcome outcome;

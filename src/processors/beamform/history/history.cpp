@@ -53,50 +53,33 @@ class History : public Processor {
     forget();
   }
   [[nodiscard]] ResultHeader header() const override { return header_; }
-  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows) override {
+  void enqueue(const BatchInput& input) override {
     if (!rows_.empty()) {
       if (!has_waited_) {
         device_.wait();
       }
       absorb();
     }
-    das_.enqueue_microphones(spectra, status, windows);
+    das_.enqueue_microphones(input.spectra, input.status, input.windows);
     losses_.begin();
-    for (std::size_t window = 0; window < windows; ++window) {
+    for (std::size_t window = 0; window < input.windows; ++window) {
       enqueue_window(window);
       publisher_.give_to(window);
     }
     has_waited_ = false;
   }
-  void stamp(std::size_t window, const FrameStamp& stamp) override { losses_.stamp(window, stamp.missing_bit_times); }
-  [[nodiscard]] std::uint64_t missing_bit_times(std::size_t window) const override {
-    return losses_.missing_bit_times(window);
-  }
-  /// Maps that were begun are not affected.
-  void publish_last(std::size_t window) override {
+  WindowProducts products(const WindowToRead& of) override {
     has_waited_ = true;
     absorb();
-    if (!plan_.history.has_enough()) {
-      return;
+    losses_.stamp(of);
+    if (of.is_last) {
+      publish_last(of.window);
     }
-    const int held = plan_.history.held();
-    const Begun last{
-        .first_slot = plan_.history.first_slot(), .held = held, .effective = plan_.snapshots.effective_of(held)};
-    if (plan_.history.lag() > 0) {
-      maps_.enqueue_upload(decompose(plan_.settings, products_of(last), plan_.frequencies()));
-    }
-    maps_.enqueue_map(last.first_slot, last.held);
-    publisher_.publish(last.effective);
-    publisher_.give_to(window);
-    losses_.publish_held(window);
-    device_.wait();
+    return {.products = publisher_.products(of.window), .missing_bit_times = losses_.missing_bit_times(of.window)};
   }
-  Products products(std::size_t window) override {
-    has_waited_ = true;
-    absorb();
-    return publisher_.products(window);
+  [[nodiscard]] std::span<const std::uint32_t> host_status(std::size_t /*place*/) const override {
+    return das_.host_status();
   }
-  [[nodiscard]] std::span<const std::uint32_t> host_status() const override { return das_.host_status(); }
   void use(const MicrophoneMask& mask) final {
     das_.use(mask);
     const std::span<const float> shading = das_.shading();
@@ -119,6 +102,23 @@ class History : public Processor {
   }
 
  private:
+  /// Brings the published maps up to this window; maps that were begun are not affected.
+  void publish_last(std::size_t window) {
+    if (!plan_.history.has_enough()) {
+      return;
+    }
+    const int held = plan_.history.held();
+    const Begun last{
+        .first_slot = plan_.history.first_slot(), .held = held, .effective = plan_.snapshots.effective_of(held)};
+    if (plan_.history.lag() > 0) {
+      maps_.enqueue_upload(decompose(plan_.settings, products_of(last), plan_.frequencies()));
+    }
+    maps_.enqueue_map(last.first_slot, last.held);
+    publisher_.publish(last.effective);
+    publisher_.give_to(window);
+    losses_.publish_held(window);
+    device_.wait();
+  }
   [[nodiscard]] std::size_t batch() const { return static_cast<std::size_t>(plan_.batch); }
   [[nodiscard]] std::size_t slots() const { return static_cast<std::size_t>(plan_.history.slots()); }
   [[nodiscard]] std::size_t snapshot_values() const { return plan_.frequencies() * plan_.channels(); }

@@ -210,45 +210,16 @@ class HistoryReference : public reference::Processor {
     forget();
   }
   [[nodiscard]] ResultHeader header() const override { return header_; }
-  void clear() override {
-    losses_.begin();
-    of_maps_.clear();
-  }
-  Outcome add(std::span<const Complex> spectra) override {
-    const Outcome outcome = array_.choose(spectra);
-    const HistorySchedule::Step step = plan_.history.next();
-    losses_.next(step);
-    if (step.publishes && plan_.history.lag() > 0) {
-      publish();
-    }
-    if (step.is_snapshot) {
-      take(spectra);
-    }
-    if (step.begins) {
-      begun_ = map_of_snapshots();
-      begun_effective_ = static_cast<float>(plan_.snapshots.effective_of(static_cast<int>(snapshots_.size())));
-    }
-    if (step.publishes && plan_.history.lag() == 0) {
-      publish();
-    }
-    of_maps_.append(published_, effective_);
-    return outcome;
-  }
-  void stamp(std::size_t window, const FrameStamp& stamp) override { losses_.stamp(window, stamp.missing_bit_times); }
-  [[nodiscard]] std::uint64_t missing_bit_times(std::size_t window) const override {
-    return losses_.missing_bit_times(window);
-  }
-  void publish_last(std::size_t window) override {
-    if (plan_.history.has_enough()) {
+  WindowProducts products(const WindowToRead& of) override {
+    losses_.stamp(of);
+    if (of.is_last && plan_.history.has_enough()) {
       of_maps_.drop_last();
       of_maps_.append(map_of_snapshots(),
                       static_cast<float>(plan_.snapshots.effective_of(static_cast<int>(snapshots_.size()))));
-      losses_.publish_held(window);
+      losses_.publish_held(of.window);
     }
-  }
-  nearfield::Products products(std::size_t window) override {
-    products_ = of_maps_.products(window);
-    return products_;
+    products_ = of_maps_.products(of.window);
+    return {.products = products_, .missing_bit_times = losses_.missing_bit_times(of.window)};
   }
   void use(const MicrophoneMask& mask) final {
     array_.use(mask);
@@ -263,6 +234,30 @@ class HistoryReference : public reference::Processor {
   }
 
  private:
+  void begin() override {
+    losses_.begin();
+    of_maps_.clear();
+  }
+  reference::Outcome add(const reference::WindowInput& window) override {
+    const reference::Outcome outcome = array_.choose(window.spectra);
+    const HistorySchedule::Step step = plan_.history.next();
+    losses_.next(step);
+    if (step.publishes && plan_.history.lag() > 0) {
+      publish();
+    }
+    if (step.is_snapshot) {
+      take(window.spectra);
+    }
+    if (step.begins) {
+      begun_ = map_of_snapshots();
+      begun_effective_ = static_cast<float>(plan_.snapshots.effective_of(static_cast<int>(snapshots_.size())));
+    }
+    if (step.publishes && plan_.history.lag() == 0) {
+      publish();
+    }
+    of_maps_.append(published_, effective_);
+    return outcome;
+  }
   void drop_snapshots() {
     plan_.history.forget();
     losses_.held().drop_snapshots();

@@ -8,6 +8,7 @@
 
 #include "processors/beamform/history/schedule.hpp"
 #include "processors/beamform/snapshots.hpp"
+#include "processors/processor.hpp"
 
 namespace nearfield {
 

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
+#include "cli/python.hpp"
 #include "nearfield/error.hpp"
+#include "publish/pictures/sources_table.hpp"
 
 namespace nearfield::cli {
 
@@ -46,6 +50,29 @@ ScaleChoice scale_of(const PictureArguments& arguments) {
     throw UsageError(fmt::format("{}: goes with --db", choice.top_db ? "--top" : "--range"));
   }
   return choice;
+}
+
+bool has_overviews(const ResultsReader& reader) {
+  constexpr std::array kBearings = {"angle", "azimuth", "elevation"};
+  for (std::size_t processor = 0; processor < reader.processors(); ++processor) {
+    const ResultHeader& header = reader.header(processor);
+    const bool has_bearings = std::any_of(kBearings.begin(), kBearings.end(),
+                                          [&](const char* name) { return header.axis(name) != nullptr; });
+    if ((sources_table(header) && reader.frames(processor) > 0) || (has_bearings && reader.frames(processor) > 1)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void become_overviews(const OverviewsCall& call, std::vector<std::string> words) {
+  words.insert(words.end(), {"--output=" + call.folder, fmt::format("--range={}", call.pictures.range_db),
+                             "--top=" + call.pictures.top});
+  if (call.pictures.decibels) {
+    words.emplace_back("--db");
+  }
+  words.insert(words.end(), {"--", call.input});
+  become_python({.command = call.command, .module = "nearfield.overviews"}, std::move(words));
 }
 
 }  // namespace nearfield::cli

@@ -1,7 +1,9 @@
 #pragma once
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
+#include "files/results_file.hpp"
 #include "publish/pictures/picture_scale.hpp"
 
 /// Options for the appearance of pictures.
@@ -19,5 +21,18 @@ void add_picture_options(CLI::App& command, PictureArguments& arguments);
 
 /// Throws UsageError on a range that is not above 0, on an invalid top, and on a range or a level without --db.
 ScaleChoice scale_of(const PictureArguments& arguments);
+
+/// True if a processor of the file has a table `sources`, or several frames of an array over bearings.
+bool has_overviews(const ResultsReader& reader);
+
+/// Pictures that the Python package draws.
+struct OverviewsCall {
+  std::string command;  ///< for messages
+  std::string input;    ///< images, HDF5
+  std::string folder;
+  PictureArguments pictures;
+};
+/// Becomes Python to draw tracks and bearings of the input, or what other words of nearfield.overviews ask for.
+[[noreturn]] void become_overviews(const OverviewsCall& call, std::vector<std::string> words = {});
 
 }  // namespace nearfield::cli

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <system_error>
@@ -44,6 +45,7 @@ void become_python(const PythonCommand& command, std::vector<std::string> argume
     argv.push_back(argument.data());
   }
   argv.push_back(nullptr);
+  (void)std::fflush(stdout);
   setenv("NEARFIELD_PROGRAM", program_to_run("nearfield").c_str(), 1);
   execvp(python.c_str(), argv.data());
   if (errno == ENOENT) {

@@ -1,11 +1,17 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <memory>
 #include <span>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include "cli/command.hpp"
+#include "cli/own_daemon.hpp"
 #include "cli/paths.hpp"
 #include "cli/picture_options.hpp"
 #include "cli/progress.hpp"
@@ -15,7 +21,6 @@
 #include "nearfield/error.hpp"
 #include "processors/beamform/beam_pattern.hpp"
 #include "publish/outputs.hpp"
-#include "publish/overviews/pattern_picture.hpp"
 
 namespace nearfield::cli {
 namespace {
@@ -160,9 +165,21 @@ void write(Output& output, const BeamPattern& pattern) {
   output.finish();
 }
 
+/// A file of the pattern that Python can open after this process has become it, and that has no name in any folder.
+std::string unnamed_file_of(const BeamPattern& pattern) {
+  const OwnFolder folder(temporary_folder(), "beampattern");
+  const std::string path = folder.path() / "pattern.h5";
+  ImagesFileOutput output(path);
+  write(output, pattern);
+  const int file = ::open(path.c_str(), O_RDONLY);  // stays open
+  if (file < 0) {
+    throw IoError(fmt::format("{}: can't read it: {}", path, std::generic_category().message(errno)));
+  }
+  return fmt::format("/dev/fd/{}", file);
+}
+
 /// Draws a curve for one axis, else pictures of planes.
 void draw(const BeamPattern& pattern, const BeampatternArguments& arguments, const ScaleChoice& scale) {
-  PictureOutput output(arguments.pictures_folder, scale);  // makes the folder
   std::vector<const Axis*> axes;
   for (const std::string& name : pattern.header.products.front().axes) {
     const Axis* const axis = pattern.header.axis(name);
@@ -170,14 +187,16 @@ void draw(const BeamPattern& pattern, const BeampatternArguments& arguments, con
       axes.push_back(axis);
     }
   }
-  if (axes.size() != 1 || axes.front()->components != 1) {
-    write(output, pattern);
-    fmt::print("{}: {} picture{}\n", arguments.pictures_folder, output.written(), output.written() == 1 ? "" : "s");
-    return;
+  if (axes.size() == 1 && axes.front()->components == 1) {
+    become_overviews({.command = "beampattern",
+                      .input = arguments.output.empty() ? unnamed_file_of(pattern) : arguments.output,
+                      .folder = arguments.pictures_folder,
+                      .pictures = arguments.pictures},
+                     {"--pattern"});
   }
-  output.begin(pattern.header, {.processor = 0, .frames = 1});
-  write_pattern_picture(arguments.pictures_folder, pattern.header, *axes.front(), pattern.pattern, scale.options);
-  fmt::print("{}: 1 picture\n", arguments.pictures_folder);
+  PictureOutput output(arguments.pictures_folder, scale);
+  write(output, pattern);
+  fmt::print("{}: {} picture{}\n", arguments.pictures_folder, output.written(), output.written() == 1 ? "" : "s");
 }
 
 void run(const BeampatternArguments& arguments) {

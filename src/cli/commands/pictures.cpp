@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <limits>
 #include <memory>
 #include <utility>
 
@@ -11,7 +10,6 @@
 #include "nearfield/error.hpp"
 #include "pipeline/replay.hpp"
 #include "publish/outputs.hpp"
-#include "publish/overviews/overviews.hpp"
 
 namespace nearfield::cli {
 namespace {
@@ -28,31 +26,35 @@ struct PicturesArguments {
 void run(const PicturesArguments& arguments) {
   const ScaleChoice choice = scale_of(arguments.pictures);
   const FrameRange range = arguments.frames.empty() ? FrameRange{} : parse_frame_range(arguments.frames);
-  std::vector<Overlay> overlays;
-  for (const std::string& text : arguments.overlays) {
-    overlays.push_back(parse_overlay(text));
-  }
   const ResultsReader reader(arguments.input);
-  auto progress = std::make_unique<Progress>("pictures");
-  const std::uint64_t end = range.end.value_or(std::numeric_limits<std::uint64_t>::max());
-  make_picture_folder(arguments.output);
+  const OverviewsCall overviews = {.command = "pictures",
+                                   .input = arguments.input,
+                                   .folder = arguments.output,
+                                   .pictures = arguments.pictures};
+  if (!arguments.overlays.empty()) {
+    std::vector<std::string> words = {"--frames=" + arguments.frames};
+    for (const std::string& overlay : arguments.overlays) {
+      words.push_back("--overlay=" + overlay);
+    }
+    become_overviews(overviews, std::move(words));
+  }
+  if (arguments.overviews_only) {
+    become_overviews(overviews);
+  }
   std::size_t written = 0;
-  for (const Overlay& overlay : overlays) {
-    written += write_overlays(arguments.output, reader, overlay, range.first, end, choice);
+  {
+    Progress progress("pictures");
+    const DrawnFrames frames = {.first = range.first, .end = range.end.value_or(DrawnFrames{}.end)};
+    written = draw_results(arguments.output, reader, frames, choice, [&](double share) { progress.show(share); });
   }
-  if (overlays.empty() && !arguments.overviews_only) {
-    written += draw_results(arguments.output, reader, {.first = range.first, .end = end}, choice,
-                            [&](double share) { progress->show(share); });
-  }
-  if (overlays.empty()) {
-    written += write_overviews(arguments.output, reader, choice);
-  }
-  progress.reset();
-  if (written == 0) {
+  if (written == 0 && !has_overviews(reader)) {
     throw DataError(
         fmt::format("{}: expected frames that can be drawn, found none of those that were asked for", arguments.input));
   }
   fmt::print("{}: {} picture{}\n", arguments.output, written, written == 1 ? "" : "s");
+  if (has_overviews(reader)) {
+    become_overviews(overviews);
+  }
 }
 
 }  // namespace

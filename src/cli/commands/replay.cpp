@@ -17,7 +17,6 @@
 #include "files/results_file.hpp"
 #include "nearfield/error.hpp"
 #include "publish/outputs.hpp"
-#include "publish/overviews/overviews.hpp"
 #include "publish/sound/wav_output.hpp"
 
 namespace nearfield::cli {
@@ -148,14 +147,10 @@ void run(const ReplayArguments& arguments) {
                 fmt::format("stopped after {} of {} frames{}", result.frames, result.frames_asked,
                             result.frames > 0 ? fmt::format("; {}.partial holds them", arguments.output) : ""));
   }
-  if (!arguments.png.empty()) {
-    const ResultsReader reader(arguments.output);
-    if (!are_drawn_live) {
-      Progress drawing("pictures");
-      (void)draw_results(arguments.png, reader, {}, scale_of(arguments.pictures),
-                         [&](double share) { drawing.show(share); });
-    }
-    write_overviews(arguments.png, reader, scale_of(arguments.pictures));
+  if (!arguments.png.empty() && !are_drawn_live) {
+    Progress drawing("pictures");
+    (void)draw_results(arguments.png, ResultsReader(arguments.output), {}, scale_of(arguments.pictures),
+                       [&](double share) { drawing.show(share); });
   }
   for (const std::string& warning : wav != nullptr ? wav->report().warnings : std::vector<std::string>()) {
     spdlog::warn("{}", warning);
@@ -176,6 +171,12 @@ void run(const ReplayArguments& arguments) {
   }
   for (const std::string& file : wav != nullptr ? wav->report().files : std::vector<std::string>()) {
     fmt::print("{}\n", file);
+  }
+  if (!arguments.png.empty() && has_overviews(ResultsReader(arguments.output))) {
+    become_overviews({.command = "replay --png, tracks and bearings over time",
+                      .input = arguments.output,
+                      .folder = arguments.png,
+                      .pictures = arguments.pictures});
   }
 }
 

@@ -1,16 +1,14 @@
-#include "publish/overviews/sections.hpp"
-
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <limits>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "cli/picture_options.hpp"
 #include "files/results_file.hpp"
-#include "nearfield/error.hpp"
 #include "pipeline/replay.hpp"
-#include "publish/outputs.hpp"
 
 namespace nearfield::cli {
 namespace {
@@ -25,20 +23,17 @@ struct SectionsArguments {
 };
 
 void run(const SectionsArguments& arguments) {
-  const FrameRange range = arguments.frames.empty() ? FrameRange{} : parse_frame_range(arguments.frames);
-  const SectionOptions options = {.at_m = {arguments.at_m[0], arguments.at_m[1], arguments.at_m[2]},
-                                  .map = arguments.map,
-                                  .first_frame = range.first,
-                                  .end_frame = range.end.value_or(std::numeric_limits<std::uint64_t>::max()),
-                                  .scale = scale_of(arguments.pictures)};
-  const ResultsReader reader(arguments.input);
-  PictureOutput(arguments.output, options.scale).begin(reader.header(0), {});  // makes the folder
-  const std::size_t written = write_sections(arguments.output, reader, options);
-  if (written == 0) {
-    throw DataError(
-        fmt::format("{}: expected frames that can be drawn, found none of those that were asked for", arguments.input));
+  (void)scale_of(arguments.pictures);  // throws on invalid options
+  if (!arguments.frames.empty()) {
+    (void)parse_frame_range(arguments.frames);
   }
-  fmt::print("{}: {} picture{}\n", arguments.output, written, written == 1 ? "" : "s");
+  const ResultsReader reader(arguments.input);  // throws on other files
+  become_overviews({.command = "sections",
+                    .input = arguments.input,
+                    .folder = arguments.output,
+                    .pictures = arguments.pictures},
+                   {fmt::format("--at={}", fmt::join(arguments.at_m, ",")), "--map=" + arguments.map,
+                    "--frames=" + arguments.frames});
 }
 
 }  // namespace

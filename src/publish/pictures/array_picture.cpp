@@ -162,7 +162,7 @@ std::string range_in_words(const Product& product, const Drawn& drawn, const Sca
 }
 
 void draw_titles(Canvas& canvas, const ResultHeader& header, const Frame& frame, const ArraySubject& subject,
-                 const Drawn& drawn, const ScaledValues& cells, const MapMarks& marks) {
+                 const Drawn& drawn, const ScaledValues& cells) {
   const Product& product = header.products[subject.product];
   std::string title = product.quantity;
   title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(title.front())));
@@ -173,17 +173,15 @@ void draw_titles(Canvas& canvas, const ResultHeader& header, const Frame& frame,
                          has_unit(axis.unit) ? " " : "", has_unit(axis.unit) ? axis.unit : "");
   }
   canvas.text(kMargin, 24, title, kTitleStyle);
-  const std::string of = fmt::format("{} of {}   ", product.name, header.processor);
   canvas.text(kMargin, 47,
-              of + (marks.subtitle.empty() ? fmt::format("frame {}   first sample {}   {}", frame.sequence,
-                                                         frame.first_bit_time, time_in_words(frame.timestamp_ns))
-                                           : marks.subtitle),
+              fmt::format("{} of {}   frame {}   first sample {}   {}", product.name, header.processor, frame.sequence,
+                          frame.first_bit_time, time_in_words(frame.timestamp_ns)),
               kSubtitleStyle);
   canvas.text(kMargin, 72, range_in_words(product, drawn, cells), kPanelTitleStyle);
 }
 
-std::vector<std::string> notes_of(const Frame& frame, const ScaledValues& cells, const MapMarks& marks) {
-  std::vector<std::string> notes = marks.notes;
+std::vector<std::string> notes_of(const Frame& frame, const ScaledValues& cells) {
+  std::vector<std::string> notes;
   if (frame.flags != 0) {
     notes.push_back(fmt::format("Frame: {}.", flags_in_words(frame.flags)));
   }
@@ -327,19 +325,20 @@ std::vector<double> map_values(const ResultHeader& header, const Frame& frame, c
 }
 
 void write_array_picture(const std::filesystem::path& path, const ResultHeader& header, const Frame& frame,
-                         const ArraySubject& subject, const PictureOptions& options, const MapMarks& marks) {
+                         const ArraySubject& subject, const PictureOptions& options,
+                         const std::vector<Circle>& circles) {
   require_in_range(options);
   const Product& product = header.products.at(subject.product);
   const ScaledValues cells = cells_of(header, frame, subject, options);
   const Drawn drawn = drawn_axes(header, product);
   const ArrayLayout layout = array_layout(header, product, options);
-  const std::vector<std::string> notes = wrap(Canvas(1, 1), notes_of(frame, cells, marks), layout.width - 2 * kMargin);
+  const std::vector<std::string> notes = wrap(Canvas(1, 1), notes_of(frame, cells), layout.width - 2 * kMargin);
 
   Canvas canvas(layout.width, layout.height + kNoteHeight * static_cast<int>(notes.size()));
-  draw_titles(canvas, header, frame, subject, drawn, cells, marks);
+  draw_titles(canvas, header, frame, subject, drawn, cells);
   draw_cells(canvas, layout.panel, drawn, cells);
   if (drawn.down != nullptr) {
-    draw_marks(canvas, layout.panel, *drawn.across, *drawn.down, marks);
+    draw_circles(canvas, layout.panel, *drawn.across, *drawn.down, circles);
   }
   draw_axes(canvas, layout.panel, drawn);
   draw_scale(canvas, layout.bar, product, cells);
@@ -396,13 +395,13 @@ std::size_t write_result_pictures(const std::filesystem::path& directory, const 
       continue;
     }
     for (const ArraySubject& subject : array_subjects(header, product)) {
-      MapMarks marks;
+      std::vector<Circle> circles;
       if (!sources.empty()) {
-        marks.circles = circles_on(header, one, subject.indices, header.products[*table], sources);
+        circles = circles_on(header, one, subject.indices, header.products[*table], sources);
       }
       const std::string name = array_picture_name(header, subject, frame.sequence);
       const PictureOptions options = scale.options_for(name, level_rule(one), map_values(header, frame, subject));
-      write_array_picture(directory / name, header, frame, subject, options, marks);
+      write_array_picture(directory / name, header, frame, subject, options, circles);
       ++written;
     }
   }

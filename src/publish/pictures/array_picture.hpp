@@ -40,10 +40,11 @@ std::string array_picture_name(const ResultHeader& header, const ArraySubject& s
 std::vector<double> map_values(const ResultHeader& header, const Frame& frame, const ArraySubject& subject);
 
 /// Draws one picture: the last axis across, the one before it down, index 0 at the top; cells of uniform colour, for
-/// complex values by magnitude, on the scale of scaled_values(), and over them the marks. Cells are square if both axes
+/// complex values by magnitude, on the scale of scaled_values(), and over them the circles. Cells are square if both axes
 /// have one unit. Throws like write_picture().
 void write_array_picture(const std::filesystem::path& path, const ResultHeader& header, const Frame& frame,
-                         const ArraySubject& subject, const PictureOptions& options, const MapMarks& marks = {});
+                         const ArraySubject& subject, const PictureOptions& options,
+                         const std::vector<Circle>& circles = {});
 
 /// Holds the maxima of all pictures that write_result_pictures() would draw of a frame, without drawing: if called for
 /// each frame first, it makes a map's scale that of all its frames.

@@ -81,16 +81,6 @@ void Canvas::line(int x0, int y0, int x1, int y1) {
   cairo_fill(context_.get());
 }
 
-void Canvas::stroke(double x0, double y0, double x1, double y1, double width, const Rgb8& colour) {
-  set_colour(context_.get(), colour);
-  cairo_save(context_.get());
-  cairo_set_line_width(context_.get(), width);
-  cairo_move_to(context_.get(), x0, y0);
-  cairo_line_to(context_.get(), x1, y1);
-  cairo_stroke(context_.get());
-  cairo_restore(context_.get());
-}
-
 void Canvas::circle(double x, double y, double radius, double width, const Rgb8& colour) {
   set_colour(context_.get(), colour);
   cairo_save(context_.get());

@@ -32,8 +32,6 @@ class Canvas {
   void frame(int x, int y, int width, int height);
   /// Draws a line one pixel wide, horizontal or vertical, both ends included.
   void line(int x0, int y0, int x1, int y1);
-  /// Draws a straight line of any direction and width, smoothed; ends are points between pixels.
-  void stroke(double x0, double y0, double x1, double y1, double width, const Rgb8& colour);
   /// Draws a circle whose line is `width` pixels wide, smoothed.
   void circle(double x, double y, double radius, double width, const Rgb8& colour);
   /// Draws text at a point: `style.align` along the text, its height centred on the point.

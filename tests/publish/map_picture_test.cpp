@@ -1,30 +1,24 @@
-#include "publish/overviews/overviews.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
 #include <limits>
-#include <set>
 
-#include "nearfield/error.hpp"
+#include "files/results_file.hpp"
 #include "publish/pictures/array_picture.hpp"
 #include "publish/pictures/sources_table.hpp"
 #include "publish/png.hpp"
 #include "support/command.hpp"
 #include "support/two_processors.hpp"
 
-/// Pictures of maps in levels, with circles, contours, tracks and bearings, by the colours that formulas give.
+/// Pictures of maps in levels, with circles, by the colours that formulas give.
 namespace nearfield {
 namespace {
 
 using test::Png;
 using testing::Contains;
-using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr std::uint64_t kFrames = 40;
 constexpr double kFrame_s = 0.1;
 
 std::vector<double> evenly(double first, double step, int count) {
@@ -35,7 +29,7 @@ std::vector<double> evenly(double first, double step, int count) {
   return values;
 }
 
-/// A finder of sources over y and x, a meter of mean squares over the same plane, and a line of angles.
+/// A finder of sources over y and x.
 ResultHeader finder_header() {
   ResultHeader header;
   header.processor = "where";
@@ -72,18 +66,6 @@ ResultHeader meter_header() {
                       .unit = "Pa^2",
                       .type = ElementType::kFloat32,
                       .axes = {"frequency", "y", "x"}}};
-  return header;
-}
-
-ResultHeader line_header() {
-  ResultHeader header;
-  header.processor = "line";
-  header.kind = "meter";
-  header.config = "version: 1\n";
-  header.axes = {{.name = "frequency", .unit = "Hz", .values = {1000.0, 2000.0}},
-                 {.name = "distance", .unit = "m", .values = {1.0, 2.0}},
-                 {.name = "angle", .unit = "deg", .values = {30.0, 60.0, 90.0, 120.0}}};
-  header.products = {{.name = "map", .quantity = "pressure", .unit = "Pa", .axes = {"frequency", "distance", "angle"}}};
   return header;
 }
 
@@ -125,7 +107,7 @@ ResultFrame finder_frame(std::uint64_t number) {
 /// 60 dB in the first pixel, 10 dB less in the second, and so on, 20 dB more at the second frequency.
 ResultFrame meter_frame(std::uint64_t number) {
   ResultFrame made(meter_header());
-  stamp(made, 1, number);
+  stamp(made, 0, number);
   std::vector<float> map;
   for (int i = 0; i < 2 * 45; ++i) {
     map.push_back(static_cast<float>(4e-10 * std::pow(10.0, 6.0 - (i % 45) + (i < 45 ? 0.0 : 2.0))));
@@ -133,35 +115,6 @@ ResultFrame meter_frame(std::uint64_t number) {
   map[44] = std::numeric_limits<float>::quiet_NaN();
   test::put(made.product(0), 0, map);
   return made;
-}
-
-/// Peak values; the angle with the largest one goes on with each frame. At the farther distance it is 3 Pa instead
-/// of 1.
-ResultFrame line_frame(std::uint64_t number) {
-  ResultFrame made(line_header());
-  stamp(made, 2, number);
-  std::vector<std::complex<float>> map(16, {0.5F, 0.0F});
-  for (std::size_t f = 0; f < 2; ++f) {
-    map[f * 8 + number % 4] = {0.0F, 1.0F};
-    map[f * 8 + 4 + number % 4] = {0.0F, f == 0 ? -3.0F : -6.0F};
-  }
-  test::put(made.product(0), 0, map);
-  return made;
-}
-
-std::string file_in(const test::TemporaryFolder& folder, std::uint64_t frames = kFrames) {
-  std::string path = folder / "r.h5";
-  ResultsWriter writer(path);
-  writer.begin(finder_header(), {.processor = 0, .frames = frames});
-  writer.begin(meter_header(), {.processor = 1, .frames = frames});
-  writer.begin(line_header(), {.processor = 2, .frames = frames});
-  for (std::uint64_t number = 0; number < frames; ++number) {
-    writer.write(finder_frame(number).frame);
-    writer.write(meter_frame(number).frame);
-    writer.write(line_frame(number).frame);
-  }
-  writer.finish();
-  return path;
 }
 
 Rgb8 middle_of(const Png& png, const Area& panel, int rows, int columns, int row, int column) {
@@ -302,159 +255,31 @@ TEST(MapPicture, ShowsDirectionsOnPlanesAndAngles) {
   EXPECT_NEAR(of_place[0].across, on_angles[0].across, 1e-9);
 }
 
-TEST(Contours, LieWhereAPlaneHasTheLevel) {
-  const Axis across = {.name = "x", .unit = "m", .values = evenly(0.0, 1.0, 5)};
-  const Axis down = {.name = "y", .unit = "m", .values = evenly(0.0, 2.0, 4)};
-  std::vector<double> values;
-  for (int i = 0; i < 20; ++i) {
-    const int row = i / 5;
-    values.push_back(i % 5 + 0.5 * (2.0 * row));  // x + y / 2
-  }
-  const std::vector<ContourPiece> pieces = contours_of(values, across, down, 2.25);
-  double length = 0.0;
-  for (const ContourPiece& piece : pieces) {
-    EXPECT_NEAR(piece.across0 + piece.down0 / 2.0, 2.25, 1e-12);
-    EXPECT_NEAR(piece.across1 + piece.down1 / 2.0, 2.25, 1e-12);
-    length += std::hypot(piece.across1 - piece.across0, piece.down1 - piece.down0);
-  }
-  EXPECT_NEAR(length, std::hypot(2.25, 4.5), 1e-12) << "from (2.25, 0) to (0, 4.5)";
-  values[6] = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_LT(contours_of(values, across, down, 2.25).size(), pieces.size());
-}
-
-TEST(Overlay, DrawsContoursOfOneMapOverTheColoursOfAnother) {
+TEST(PicturesCommand, DrawsFrames) {
   const test::TemporaryFolder folder;
-  const ResultsReader reader(file_in(folder));
-  EXPECT_EQ(write_overlays(folder.path(), reader, parse_overlay("where:far.map"), 20, 21, {}), 4U)
-      << "two distances over two frequencies";
-  const Png png(folder / "frame00020_where_map_distance1.000m_over_far_map_frequency1000.0Hz.png");
-  const Area panel = array_layout(meter_header(), meter_header().products[0], {}).panel;
-  // The ridge has half its height at x = -0.5 and 0.5, a quarter of the way between cells 2 and 6 of 9.
-  const int y = panel.y + panel.height / 5;
-  const auto column_of = [&](double x) {
-    return panel.x + static_cast<int>(((x + 1.0) / 0.25 + 0.5) * panel.width / 9.0);
-  };
-  for (const double x : {-0.75, -0.5, -0.25, 0.25, 0.5, 0.75}) {
-    EXPECT_TRUE(png.at(column_of(x), y) == kMarkColour || png.at(column_of(x) - 1, y) == kMarkColour) << x;
-  }
-  EXPECT_EQ(middle_of(png, panel, 5, 9, 0, 0), magnitude_colour(1.0)) << "the colours are the lower map's";
-  EXPECT_NE(png.at(column_of(0.0) + 6, y), kMarkColour);
-}
-
-TEST(Overlay, RefusesWhatDoesNotFit) {
-  const test::TemporaryFolder folder;
-  const ResultsReader reader(file_in(folder));
-  const auto refusal_of = [&](const std::string& text) -> std::string {
-    try {
-      write_overlays(folder.path(), reader, parse_overlay(text), 0, 1, {});
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "";
-  };
-  EXPECT_THAT(refusal_of("where:line"), HasSubstr("expected maps over the same axes, found x [m] and y [m] of where"));
-  EXPECT_THAT(refusal_of("where:nowhere"), HasSubstr("one of where, far, line; found \"nowhere\""));
-  EXPECT_THAT(refusal_of("where.sources:far"), HasSubstr("with a map over two axes, found \"where.sources\""));
-  EXPECT_THAT(refusal_of("where"), HasSubstr("expected UPPER:LOWER"));
-}
-
-TEST(Tracks, AreDrawnOverTimeInTheColourOfTheirId) {
-  const test::TemporaryFolder folder;
-  const ResultsReader reader(file_in(folder));
-  ASSERT_TRUE(write_tracks_picture(folder.path(), reader, 0));
-  EXPECT_FALSE(write_tracks_picture(folder.path(), reader, 1));
-  const std::vector<TrackPanel> panels = track_panels(reader, 0);
-  ASSERT_EQ(panels.size(), 3U) << "z varies";
-  EXPECT_NEAR(panels[0].low, -1.05, 1e-12) << "half a step beyond the map's axis";
-  EXPECT_NEAR(panels[0].high, 1.05, 1e-12);
-  const TracksLayout layout = tracks_layout(3);
-  const Png png(folder / "tracks_where.png");
-  EXPECT_EQ(png.width(), layout.width);
-  EXPECT_EQ(png.height(), layout.height);
-  const auto at = [&](std::size_t panel, std::uint64_t frame, double value) {
-    const Area& area = layout.panels[panel];
-    const double place = (value - panels[panel].low) / (panels[panel].high - panels[panel].low);
-    return png.at(area.x + static_cast<int>(std::lround(static_cast<double>(frame) / (kFrames - 1) * (area.width - 1))),
-                  area.y + static_cast<int>(std::lround((1.0 - place) * (area.height - 1))));
-  };
-  for (const std::uint64_t frame : {0U, 17U, 39U}) {
-    EXPECT_EQ(at(0, frame, track_x(frame)), track_colour(7)) << frame;
-    EXPECT_EQ(at(1, frame, 0.2), track_colour(7));
-    EXPECT_EQ(at(0, frame, -0.5), kCandidateColour);
-    EXPECT_EQ(at(2, frame, 0.03 - 2.0), kCandidateColour);
-    EXPECT_EQ(at(0, frame, 0.97), (Rgb8{255, 255, 255}));
-  }
-  EXPECT_NE(track_colour(7), track_colour(8));
-}
-
-TEST(Bearings, AreTheLargestValuesOverDistancesAgainstTime) {
-  const test::TemporaryFolder folder;
-  const ResultsReader reader(file_in(folder));
-  const Bearings bearings = bearings_of(reader, 2, 0, "angle", {"frequency"}, {1});
-  ASSERT_EQ(bearings.header.axes[0].size(), kFrames);
-  EXPECT_NEAR(bearings.header.axes[0].values[39], 3.9, 1e-9);
-  const auto values = values_of<float>(bearings.frame.frame.products[0]);
-  for (std::size_t frame = 0; frame < kFrames; ++frame) {
-    for (std::size_t angle = 0; angle < 4; ++angle) {
-      EXPECT_EQ(values[frame * 4 + angle], angle == frame % 4 ? 6.0F : 0.5F);
-    }
-  }
-  EXPECT_EQ(write_bearing_pictures(folder.path(), reader, 2, {}), 2U);
-  EXPECT_EQ(write_bearing_pictures(folder.path(), reader, 1, {}), 0U);
-  const Png png(folder / "bearings_line_map_angle_frequency1000.0Hz.png");
-  const Area panel = array_layout(bearings.header, bearings.header.products[0], {}).panel;
-  for (int frame = 0; frame < 8; ++frame) {
-    for (int angle = 0; angle < 4; ++angle) {
-      EXPECT_EQ(middle_of(png, panel, kFrames, 4, frame, angle),
-                magnitude_colour(angle == frame % 4 ? 1.0 : 0.5 / 3.0));
-    }
-  }
-}
-
-// More frames than rows: each row has the largest values of its frames.
-TEST(Bearings, OfManyFramesHaveALimitedNumberOfRows) {
-  const test::TemporaryFolder folder;
-  const std::uint64_t frames = 4 * kMostBearingRows;
-  const std::string path = folder / "l.h5";
+  const std::string path = folder / "r.h5";
   ResultsWriter writer(path);
-  writer.begin(line_header(), {.processor = 0, .frames = frames});
-  for (std::uint64_t number = 0; number < frames; ++number) {
-    ResultFrame frame = line_frame(number);
-    frame.frame.processor = 0;
-    writer.write(frame.frame);
+  writer.begin(meter_header(), {.processor = 0, .frames = 4});
+  for (std::uint64_t number = 0; number < 4; ++number) {
+    writer.write(meter_frame(number).frame);
   }
   writer.finish();
-  const Bearings bearings = bearings_of(ResultsReader(path), 0, 0, "angle", {"frequency"}, {0});
-  const auto values = values_of<float>(bearings.frame.frame.products[0]);
-  ASSERT_EQ(values.size(), kMostBearingRows * 4);
-  EXPECT_TRUE(std::all_of(values.begin(), values.end(), [](float value) { return value == 3.0F; }));
-}
-
-TEST(PicturesCommand, DrawsFramesOverviewsAndOverlays) {
-  const test::TemporaryFolder folder;
-  const std::string path = file_in(folder, 4);
   test::CommandResult result =
       test::run_nearfield("pictures " + path + " -o " + (folder / "png") + " --frames 1:3 --db --range 15 --top hold");
   ASSERT_EQ(result.exit_code, 0) << result.output;
   const std::vector<std::string> names = test::files_in(folder / "png");
-  EXPECT_EQ(names.size(), 2U * (2U + 2U + 4U - 2U) + 3U);
-  EXPECT_THAT(names, Contains("frame00002_where_map_distance2.000m.png"));
-  EXPECT_THAT(names, Contains("tracks_where.png"));
-  EXPECT_THAT(names, Contains("bearings_line_map_angle_frequency2000.0Hz.png"));
-  EXPECT_THAT(result.output, HasSubstr("15 pictures"));
-  result = test::run_nearfield("pictures " + path + " -o " + (folder / "over") + " --overlay where:far --frames 1");
-  ASSERT_EQ(result.exit_code, 0) << result.output;
-  EXPECT_EQ(test::files_in(folder / "over").size(), 4U);
+  EXPECT_EQ(names.size(), 4U);
+  EXPECT_THAT(names, Contains("frame00002_far_map_frequency2000.0Hz.png"));
+  EXPECT_THAT(result.output, HasSubstr("4 pictures"));
   for (const auto& [options, words] : {std::pair{"--range 0 --db", "--range: expected"},
                                        {"--range 3", "goes with --db"},
                                        {"--top 60", "goes with --db"},
-                                       {"--db --top loud", "--top: expected common, own, hold"},
-                                       {"--overlay where:line", "--overlay: expected maps"}}) {
+                                       {"--db --top loud", "--top: expected common, own, hold"}}) {
     result = test::run_nearfield("pictures " + path + " -o " + (folder / "no") + " " + options);
     EXPECT_EQ(result.exit_code, 64) << result.output;
     EXPECT_THAT(result.output, HasSubstr(words));
   }
-  result = test::run_nearfield("pictures " + path + " -o " + (folder / "no") + " --frames 9:12 --overlay where:far");
+  result = test::run_nearfield("pictures " + path + " -o " + (folder / "no") + " --frames 9:12");
   EXPECT_EQ(result.exit_code, 65) << result.output;
 }
 

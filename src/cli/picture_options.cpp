@@ -56,8 +56,8 @@ bool has_overviews(const ResultsReader& reader) {
   constexpr std::array kBearings = {"angle", "azimuth", "elevation"};
   for (std::size_t processor = 0; processor < reader.processors(); ++processor) {
     const ResultHeader& header = reader.header(processor);
-    const bool has_bearings = std::any_of(kBearings.begin(), kBearings.end(),
-                                          [&](const char* name) { return header.axis(name) != nullptr; });
+    const bool has_bearings =
+        std::any_of(kBearings.begin(), kBearings.end(), [&](const char* name) { return header.axis(name) != nullptr; });
     if ((sources_table(header) && reader.frames(processor) > 0) || (has_bearings && reader.frames(processor) > 1)) {
       return true;
     }

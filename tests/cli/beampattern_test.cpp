@@ -23,8 +23,8 @@ const std::string kLineOfSixtyFour =
 
 TEST(BeampatternCommand, WritesThePublishedLine) {
   const test::TemporaryFolder folder;
-  const test::CommandResult result = test::run_nearfield(kLineOfSixtyFour + " --source 30,0 --frequency 2000 -o " +
-                                                         (folder / "p.h5"));
+  const test::CommandResult result =
+      test::run_nearfield(kLineOfSixtyFour + " --source 30,0 --frequency 2000 -o " + (folder / "p.h5"));
   ASSERT_EQ(result.exit_code, 0) << result.output;
   EXPECT_THAT(result.output,
               AllOf(HasSubstr("maximum              angle 59.8826 deg"), HasSubstr("highest side lobe    -13.2"),

@@ -145,7 +145,8 @@ TEST(Quantities, PointsLieWhereFinerImagesHaveThem) {
   for (std::size_t image = 0; image < 6; ++image) {
     EXPECT_EQ(found.points[2 * image], found.images[image * 1024 + 9 * 32 + 20]);
     const std::complex<float> pixel = expected.images[image * 125 * 125 + 51 * 125 + 73];
-    // What WavesBelowTheCutOffAreInterpolated holds of the inside, and as much for what lies between the filter's edge and Nyquist.
+    // What WavesBelowTheCutOffAreInterpolated holds of the inside, and as much for what lies between the filter's edge
+    // and Nyquist.
     EXPECT_LE(std::abs(found.points[2 * image + 1] - pixel), 4e-3F * std::abs(pixel)) << image;
   }
 

@@ -8,8 +8,8 @@
 #include "health/drawn_fields.hpp"
 #include "health/monitor.hpp"
 
-/// The closed figures of docs/results/measured.md: healthy microphones in fields of ten kinds, and one bad one among them.
-/// NEARFIELD_DRAWS=5000 for the page's; the suite draws 60.
+/// The closed figures of docs/results/measured.md: healthy microphones in fields of ten kinds, and one bad one among
+/// them. NEARFIELD_DRAWS=5000 for the page's; the suite draws 60.
 namespace nearfield::health {
 namespace {
 
@@ -146,7 +146,8 @@ TEST(HealthNeverHarms, HealthyMicrophonesInFieldsOfTenKinds) {
   std::printf("%-42s %5ld arrays %8ld microphones: %ld masked by default, %ld with all\n", "all", all.arrays,
               all.judged, all.masked, all.masked_all);
   EXPECT_EQ(all.masked, 0);
-  EXPECT_LE(all.masked_all, 1 + all.judged / 80000) << "1.2 in 10^5 of 5,000 fields are known (docs/results/measured.md)";
+  EXPECT_LE(all.masked_all, 1 + all.judged / 80000)
+      << "1.2 in 10^5 of 5,000 fields are known (docs/results/measured.md)";
 }
 
 /// Log odds that a decision would give at least, were the array as it is but for this fault.

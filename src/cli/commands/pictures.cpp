@@ -27,10 +27,8 @@ void run(const PicturesArguments& arguments) {
   const ScaleChoice choice = scale_of(arguments.pictures);
   const FrameRange range = arguments.frames.empty() ? FrameRange{} : parse_frame_range(arguments.frames);
   const ResultsReader reader(arguments.input);
-  const OverviewsCall overviews = {.command = "pictures",
-                                   .input = arguments.input,
-                                   .folder = arguments.output,
-                                   .pictures = arguments.pictures};
+  const OverviewsCall overviews = {
+      .command = "pictures", .input = arguments.input, .folder = arguments.output, .pictures = arguments.pictures};
   if (!arguments.overlays.empty()) {
     std::vector<std::string> words = {"--frames=" + arguments.frames};
     for (const std::string& overlay : arguments.overlays) {

@@ -28,12 +28,10 @@ void run(const SectionsArguments& arguments) {
     (void)parse_frame_range(arguments.frames);
   }
   const ResultsReader reader(arguments.input);  // throws on other files
-  become_overviews({.command = "sections",
-                    .input = arguments.input,
-                    .folder = arguments.output,
-                    .pictures = arguments.pictures},
-                   {fmt::format("--at={}", fmt::join(arguments.at_m, ",")), "--map=" + arguments.map,
-                    "--frames=" + arguments.frames});
+  become_overviews(
+      {.command = "sections", .input = arguments.input, .folder = arguments.output, .pictures = arguments.pictures},
+      {fmt::format("--at={}", fmt::join(arguments.at_m, ",")), "--map=" + arguments.map,
+       "--frames=" + arguments.frames});
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ std::string array_picture_name(const ResultHeader& header, const ArraySubject& s
 std::vector<double> map_values(const ResultHeader& header, const Frame& frame, const ArraySubject& subject);
 
 /// Draws one picture: the last axis across, the one before it down, index 0 at the top; cells of uniform colour, for
-/// complex values by magnitude, on the scale of scaled_values(), and over them the circles. Cells are square if both axes
-/// have one unit. Throws like write_picture().
+/// complex values by magnitude, on the scale of scaled_values(), and over them the circles. Cells are square if both
+/// axes have one unit. Throws like write_picture().
 void write_array_picture(const std::filesystem::path& path, const ResultHeader& header, const Frame& frame,
                          const ArraySubject& subject, const PictureOptions& options,
                          const std::vector<Circle>& circles = {});

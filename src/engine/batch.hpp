@@ -13,7 +13,7 @@ namespace nearfield {
 
 /// Windows to compute together, a hop apart.
 struct WindowRange {
-  std::uint64_t first_sample = 0;  ///< of the first window
+  std::uint64_t first_sample = 0;  ///< first sample of the first window
   std::size_t windows = 1;
   /// Hop number of the first window; none: its first sample divided by the hop, and given spectra continue.
   std::optional<std::uint64_t> first_hop = {};
@@ -28,7 +28,7 @@ struct WindowStatus {
   std::uint64_t missing_bits = 0;  ///< bit-times that never arrived, as in WindowRange
 };
 
-/// What an engine knows of a batch. Batches that share it are the same one.
+/// State of a batch, which all copies of its Batch share.
 struct BatchState {
   /// Windows of a front end.
   struct Tap {
@@ -39,7 +39,7 @@ struct BatchState {
     std::vector<WindowStatus> statuses;  ///< [window], without the absent ones
   };
   std::uint64_t number = 0;  ///< each batch of an engine has another one
-  std::size_t place = 0;     ///< of its results on the host
+  std::size_t place = 0;     ///< place of its results on the host
   bool is_late = false;
   bool is_finished = false;
   std::uint64_t first_sample = 0;

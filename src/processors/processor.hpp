@@ -69,17 +69,17 @@ using Products = std::span<const std::span<const std::byte>>;
 struct WindowToRead {
   std::size_t window = 0;             ///< index in the batch
   std::size_t place = 0;              ///< BatchInput::place of the batch
-  std::optional<FrameStamp> stamp{};  ///< of a window that becomes a frame; frames come in order
+  std::optional<FrameStamp> stamp{};  ///< given for a window that becomes a frame; frames come in order
   bool is_last = false;               ///< the last frame of a run: averages of several windows include this one
 };
 
-/// What a processor made of a window.
+/// Products of a window, and the losses that they depend on.
 struct WindowProducts {
   Products products;                    ///< valid until the next call or the next batch in the same place
   std::uint64_t missing_bit_times = 0;  ///< most bit-times missing from any window that they depend on, if stamped
 };
 
-/// What processors on a device and their references have in common.
+/// Interface that processors on a device and their references share.
 class ProcessorBase {
  public:
   ProcessorBase() = default;

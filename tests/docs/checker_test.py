@@ -61,11 +61,11 @@ class Checker(unittest.TestCase):
         self.assertEqual(self.names_of(RIGHT), [])
 
     def test_finds_links_that_lead_nowhere_and_pages_that_none_leads_to(self):
-        index = markdown.read("docs/README.md", "[a](daemon.md)\n[b](daemon.md#no-such-heading)\n[c](no_such_page.md)")
-        pages = [index, markdown.read("docs/daemon.md", "# nearfieldd\n[index](README.md) [d](#nearfieldd)"),
-                 markdown.read("docs/decisions/made_up.md", "[e](../daemon.md)")]
+        index = markdown.read("docs/README.md", "[a](use/daemon.md)\n[b](use/daemon.md#no-such-heading)\n[c](no_such_page.md)")
+        pages = [index, markdown.read("docs/use/daemon.md", "# nearfieldd\n[index](../README.md) [d](#nearfieldd)"),
+                 markdown.read("docs/decisions/made_up.md", "[e](../use/daemon.md)")]
         self.assertEqual(pages_test.link_problems(ROOT, pages), [
-            "docs/README.md:2: link to daemon.md#no-such-heading: no such heading",
+            "docs/README.md:2: link to use/daemon.md#no-such-heading: no such heading",
             "docs/README.md:3: link to no_such_page.md: no such file",
             "docs/decisions/made_up.md:1: not linked from docs/README.md"])
 

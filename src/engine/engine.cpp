@@ -454,6 +454,11 @@ Batch Engine::begun(std::shared_ptr<BatchState> batch) {
 
 Batch Engine::begin(const WindowRange& range) {
   require_room_in_flight("begin()");
+  if (range.first_sample < origin_) {
+    throw Error(ExitCode::kInternal,
+                fmt::format("engine: begin(): expected a window from sample {} on, found one at {}", origin_,
+                            range.first_sample));
+  }
   std::shared_ptr<BatchState> batch = new_batch(range);
   begin_hops(*batch, range.first_hop.value_or(range.first_sample / clock_.hop_samples()));
   count_absent(*batch);

@@ -126,7 +126,7 @@ class Engine {
   /// Batches begun and not yet finished.
   [[nodiscard]] std::size_t in_flight() const { return in_flight_.size(); }
   /// Enqueues windows, at most the settings' batch, and their prompt products. Throws Error where the maximum number of
-  /// batches is in flight.
+  /// batches is in flight, or the first window begins before the origin of the last seek().
   Batch begin(const WindowRange& range);
   /// begin() for given spectra, [window][frequency][row][column], Pa, which must stay until the batch is finished.
   Batch begin_spectra(std::span<const std::complex<float>> spectra, std::optional<std::uint64_t> first_hop = {});

@@ -18,6 +18,7 @@ template <typename Holds>
 void look_until(HealthTask& health, const Epoch& epoch, std::span<const std::uint32_t> words, const Holds& holds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   const auto window = static_cast<std::size_t>(epoch.plan.settings.front_end.window_samples);
+  epoch.engine->seek(0, 0);
   epoch.engine->push_bits(0, std::vector<std::uint32_t>(window * kBitsPerWord * test::kSmallWords));
   const FinishedBatch batch = epoch.engine->compute({});
   for (std::uint64_t sample = 0; !holds() && std::chrono::steady_clock::now() < end; sample += 1U << 20U) {

@@ -480,7 +480,7 @@ FinishedBatch Engine::finish(const Batch& batch) {
                                                  in_flight_.empty() ? "none in flight" : "another one"));
   }
   const std::shared_ptr<BatchState> oldest = std::move(in_flight_.front());
-  in_flight_.pop_front();
+  in_flight_.erase(in_flight_.begin());
   wait_for(*oldest);
   take_statuses(*oldest);
   oldest->is_finished = true;
@@ -534,16 +534,25 @@ void Engine::compute_late(const FinishedBatch& batch) {
   }
 }
 
-FrameProducts Engine::read(const Batch& batch, std::size_t processor, std::size_t window,
-                           const std::optional<FrameStamp>& stamp, bool is_last) {
+void Engine::require_products(const Batch& batch, std::size_t processor, std::string_view call) const {
   const BatchState& state = batch.state();
   const Results& results = results_.at(processor);
-  if (!state.is_finished || state.memory_flags[processor].empty() || results.begun.at(state.place) != state.number) {
+  const bool is_own =
+      std::any_of(batches_.begin(), batches_.end(), [&](const auto& one) { return Batch(one) == batch; });
+  if (!is_own || !state.is_finished || state.memory_flags.at(processor).empty() ||
+      results.begun.at(state.place) != state.number) {
     throw Error(ExitCode::kInternal,
-                fmt::format("engine: read(): expected products of processor {} for a finished batch, found those of "
+                fmt::format("engine: {}: expected products of processor {} for a finished batch, found those of "
                             "another batch or none",
-                            results.header.processor));
+                            call, results.header.processor));
   }
+}
+
+FrameProducts Engine::read(const Batch& batch, std::size_t processor, std::size_t window,
+                           const std::optional<FrameStamp>& stamp, bool is_last) {
+  require_products(batch, processor, "read()");
+  const BatchState& state = batch.state();
+  const Results& results = results_[processor];
   const std::size_t present = window - state.taps[results.tap].absent;
   const WindowProducts made =
       results.processor->products({.window = present, .place = state.place, .stamp = stamp, .is_last = is_last});
@@ -747,13 +756,19 @@ void Engine::require_idle(std::string_view call) const {
 }
 
 std::span<const std::complex<float>> Engine::images(const FinishedBatch& batch) const {
-  const bool has_images = !results_.empty() && results_.front().images != nullptr;
-  return has_images ? results_.front().images->images(batch.state().place) : std::span<const std::complex<float>>();
+  if (results_.empty() || results_.front().images == nullptr) {
+    return {};
+  }
+  require_products(batch, 0, "images()");
+  return results_.front().images->images(batch.state().place);
 }
 
 std::span<const FilterReport> Engine::reports(const FinishedBatch& batch) const {
-  const bool has_images = !results_.empty() && results_.front().images != nullptr;
-  return has_images ? results_.front().images->reports(batch.state().place) : std::span<const FilterReport>();
+  if (results_.empty() || results_.front().images == nullptr) {
+    return {};
+  }
+  require_products(batch, 0, "reports()");
+  return results_.front().images->reports(batch.state().place);
 }
 
 void Engine::fill(const Batch& batch, std::size_t window, ImageFrame& frame) {

@@ -2,7 +2,6 @@
 #include <array>
 #include <complex>
 #include <cstdint>
-#include <deque>
 #include <list>
 #include <memory>
 #include <optional>
@@ -51,7 +50,7 @@ struct EnginePlan {
   Settings settings;
   InputForm input = InputForm::kBits;
   double sample_rate_hz = 0.0;     ///< rate of decimated samples; of spectra 0 if it is not known
-  std::vector<double> spectra_hz;  ///< frequencies of the spectra that image_spectra() will get
+  std::vector<double> spectra_hz;  ///< frequencies of the spectra that begin_spectra() will get
   /// False: the engine only computes spectra, for read_spectra(). Then no flag reports microphones that are not finite,
   /// and of the holography settings only the standoff matters; a recording is opened with validated settings all the
   /// same.
@@ -362,6 +361,8 @@ class Engine {
   /// Makes a batch's statuses of those of its first tap.
   void take_statuses(BatchState& batch) const;
   /// The engine's own state of a batch. Throws Error where it is not finished, or its spectra are another batch's.
+  /// Throws Error unless a batch is finished and its products of a processor are still there.
+  void require_products(const Batch& batch, std::size_t processor, std::string_view call) const;
   [[nodiscard]] const std::shared_ptr<BatchState>& newest(const FinishedBatch& batch, std::string_view call) const;
   /// See FrameProducts.
   [[nodiscard]] float missing_information(std::size_t processor, int non_finite) const;
@@ -377,10 +378,10 @@ class Engine {
   StreamClock clock_;
   std::uint64_t origin_ = 0;
   std::size_t batches_in_flight_ = 1;
-  std::vector<std::shared_ptr<BatchState>> batches_;   ///< all that were ever used, free where nobody else has them
-  std::deque<std::shared_ptr<BatchState>> in_flight_;  ///< oldest first
-  std::uint64_t last_number_ = 0;                      ///< number of the batch begun last
-  std::size_t place_ = 0;                              ///< its place
+  std::vector<std::shared_ptr<BatchState>> batches_;    ///< all that were ever used, free where nobody else has them
+  std::vector<std::shared_ptr<BatchState>> in_flight_;  ///< oldest first
+  std::uint64_t last_number_ = 0;                       ///< number of the batch begun last
+  std::size_t place_ = 0;                               ///< its place
   SearchSchedule schedule_;
   std::uint64_t search_ = SearchSchedule::kNoNumber;  ///< number of the search in effect
   std::uint64_t searched_hop_ = 0;        ///< since this hop the findings in effect were those of the whole stream

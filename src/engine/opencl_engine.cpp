@@ -454,6 +454,7 @@ void OpenclEngine::enqueue_tap(BatchState& batch, std::size_t tap, const IsDue& 
   BatchState::Tap& windows = batch.taps[tap];
   windows.present = batch.statuses.size() - std::min(windows.absent, batch.statuses.size());
   windows.is_enqueued = windows.present > 0;
+  windows.taker.reset();
   if (windows.present == 0) {
     return;
   }

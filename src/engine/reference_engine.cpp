@@ -105,6 +105,7 @@ class ReferenceEngine : public Engine {
     inputs_.front().spectra.assign(spectra.begin(), spectra.end());
     inputs_.front().flags.assign(batch.statuses.size(), 0U);
     batch.taps.front().present = batch.statuses.size();
+    batch.taps.front().is_enqueued = true;
     run_prompt(batch);
   }
   void wait_for(BatchState& /*batch*/) override {}
@@ -127,8 +128,7 @@ class ReferenceEngine : public Engine {
     const Tap& tap = taps()[tap_of(processor)];
     const Run& of = runs_.at(processor);
     const std::uint32_t of_part = of.processor->subset().empty() ? 0U : std::uint32_t{kFlagWavenumberAboveNyquist};
-    return of.outcomes.at(present).flags | inputs_[tap_of(processor)].flags.at(present) |
-           (tap.constant_flags & ~of_part);
+    return of.outcomes.at(present).flags | (tap.constant_flags & ~of_part);
   }
   [[nodiscard]] int non_finite_microphones(const BatchState& /*batch*/, std::size_t processor,
                                            std::size_t present) const override {
@@ -212,6 +212,9 @@ class ReferenceEngine : public Engine {
       }
     }
     one.outcomes = one.processor->compute(inputs);
+    for (std::size_t i = 0; i < one.outcomes.size(); ++i) {
+      one.outcomes[i].flags |= inputs_[tap_of(processor)].flags[i];
+    }
   }
   std::uint64_t hop_samples_;
   std::optional<reference::DecimatedSamples> samples_;  ///< for processors; none where none needs them

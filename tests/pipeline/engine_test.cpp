@@ -74,6 +74,25 @@ TEST_P(EngineTest, ValidMicrophonesAreThoseThatAProcessorSees) {
   EXPECT_EQ(engine->read(batch, 1, 0).valid_microphones + engine->read(batch, 2, 0).valid_microphones, 58U + 4U);
 }
 
+// A late processor works on the spectra that were given, as one of every hop does.
+TEST_P(EngineTest, LateProcessorsSeeTheGivenSpectra) {
+  EnginePlan plan = plan_of_spectra();
+  plan.settings.processors = load_settings("", {"processors.slow.kind=row_power", "processors.slow.every_hops=3",
+                                                "processors.fast.kind=row_power"})
+                                 .processors;
+  const std::unique_ptr<Engine> engine = make_engine(GetParam(), plan);
+  const auto spectra = some_spectra(engine->spectra_values());
+  const FinishedBatch batch = engine->compute_spectra(spectra);
+  engine->compute_late(batch);
+  const auto power_of = [&](std::size_t processor) {
+    const auto values = values_of<float>(engine->read(batch, processor, 0).products[0]);
+    return std::vector<float>(values.begin(), values.end());
+  };
+  EXPECT_EQ(power_of(1), power_of(2));
+  EXPECT_GT(power_of(1).front(), 0.0F);
+  EXPECT_EQ(engine->read(batch, 1, 0).flags, engine->read(batch, 2, 0).flags);
+}
+
 // Calibration and inspection read spectra: nothing that an image alone needs may keep them from it.
 TEST_P(EngineTest, WithoutAProcessorGivesSpectraAlone) {
   EnginePlan plan = plan_of_spectra();

@@ -433,9 +433,12 @@ void LiveEngine::publish(const FinishedBatch& batch, std::size_t window, const P
 /// still busy with earlier windows gets no frame of these.
 void LiveEngine::begin_late(const FinishedBatch& batch) {
   due_processors_.clear();
+  const std::size_t pending = late_.size();  // frames of earlier batches, whose products must not be taken over
   for (const LateFrame& one : due_) {
     const std::size_t processor = one.frame.processor;
-    if (epoch_->engine->is_under_way(processor)) {
+    const bool is_pending = std::any_of(late_.begin(), late_.begin() + static_cast<std::ptrdiff_t>(pending),
+                                        [&](const LateFrame& other) { return other.frame.processor == processor; });
+    if (is_pending || epoch_->engine->is_under_way(processor)) {
       Cadence& cadence = cadences_[processor];
       cadence.shed += cadence.every + one.frame.shed_hops;
       continue;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs on the machine with the GPU, from the repository's root, after bench/gpu/pack.sh on the other: registers NVIDIA's
 # OpenCL, runs every device test there, and compares the demo's images with PoCL's. Logs go to $OUT. Plots are made on the
-# other machine: `nearfield-bench-report frontends.json --png plots`, and errors.json likewise.
+# other machine: `nearfield-bench-report frontends.json --png plots`.
 set -uo pipefail
 folder=$PWD/.carry
 out=${OUT:-$PWD/out}

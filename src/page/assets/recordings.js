@@ -162,3 +162,4 @@ function showOpened() {
 }
 
 subscribe(() => { element("record-panel", HTMLElement).hidden = known.player !== null; });  // a recording cannot be recorded
+showTrigger(); // nothing can be set before the panel has been opened and the daemon's first status is there

@@ -140,7 +140,13 @@ export function tell() {
   isTelling = true;
   queueMicrotask(() => {
     isTelling = false;
-    for (const { show, panel } of views) if (!panel || view.open.has(panel)) show();
+    for (const { show, panel } of views) {
+      try {
+        if (!panel || view.open.has(panel)) show();
+      } catch (error) {
+        reportError(error); // the other views are shown all the same
+      }
+    }
   });
 }
 

@@ -125,7 +125,7 @@ class Stream {
     next_ += windows;
   }
   FinishedBatch finish() {
-    const FinishedBatch batch = engine_->finish(begun_.front());
+    FinishedBatch batch = engine_->finish(begun_.front());
     begun_.pop_front();
     for (std::size_t i = 0; i < batch.windows(); ++i) {
       for (std::size_t p = 0; p < engine_->processors(); ++p) {

@@ -313,7 +313,7 @@ FinishedBatch LiveEngine::compute(std::size_t windows, const Pauses& pauses, Fra
   if (hooks_.fault) {
     hooks_.fault(sequence_);
   }
-  const FinishedBatch batch = engine.compute(range_of(windows));
+  FinishedBatch batch = engine.compute(range_of(windows));
   report.computed_ns = monotonic_ns() - taken_ns;
   pieces_ = 0;
   imaged_end_ = clock_.end_of(next_, windows);

@@ -1,7 +1,7 @@
-// What the user does to the view: processor, product and the entries of its other axes; freezing, playing and comparing; cursors.
+// Changes of the view by the user: processor, product and the entries of its other axes; freezing, playing and comparing; cursors.
 
 import { axisOf, planeOf, sizeOf } from "./picture.js";
-import { changed, history, hold, isOffered, known, layoutInView, markDirty, reducedMotion, shown, view } from "./store.js";
+import { changed, changedByPicture, history, hold, isOffered, known, layoutInView, markDirty, reducedMotion, shown, view } from "./store.js";
 import { isSigned } from "./units.js";
 import { pixelAt } from "./values.js";
 
@@ -119,15 +119,17 @@ export function play() {
 function playOn(step_s) {
   const present = history.at(view.index);
   if (!present || view.index + 1 >= history.length) {
-    view.played_ms = 0;
-    return goTo(0);
+    Object.assign(view, { played_ms: 0, index: 0 });
+    return changedByPicture();
   }
   const after_ms = (/** @type {number} */ i) => history.at(i).head.capture_mono_ms - present.head.capture_mono_ms;
   view.played_ms += 1000 * step_s * view.choice.slow;
   let index = view.index;
   while (index + 1 < history.length && after_ms(index + 1) <= view.played_ms) index += 1;
   view.played_ms -= after_ms(index);
-  return index === view.index ? undefined : goTo(index);
+  if (index === view.index) return undefined;
+  view.index = index;
+  return changedByPicture();
 }
 
 /**

@@ -34,6 +34,7 @@ for (const [key, control] of kChoices) {
 function showChoices() {
   for (const [key, control] of kChoices) {
     const value = view.choice[key];
+    if (key === "spectrumOf" || key === "sourcesOf") continue;  // showOffers() shows them with what is offered
     if (typeof value === "boolean") /** @type {HTMLInputElement} */ (control).checked = value;
     else control.value = String(value);
   }

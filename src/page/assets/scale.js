@@ -1,7 +1,7 @@
 // The scale of the view, and what follows from it.
 
 import { kModes } from "./drawing.js";
-import { changed, isPhotoShown, productInView, shown, view } from "./store.js";
+import { changed, changedByPicture, isPhotoShown, productInView, shown, view } from "./store.js";
 import { isSigned, levelOf, levelRule, niceStep, valueOf } from "./units.js";
 import { rangeOf } from "./values.js";
 
@@ -53,12 +53,13 @@ export function isToFit(picture) {
 export function fitScale(picture, values) {
   const { most } = rangeOf(values);
   if (!(most > 0)) return;
+  const isOtherField = view.fitted !== fieldOf(picture);
   view.fitted = fieldOf(picture);
   const scale = scaleOf(picture.product);
   const { isDb, rule, linearTop } = scaleInUse(picture.product);
   const step = niceStep(most / 20);
   scale.top = isDb && rule ? valueOf(rule, Math.ceil(levelOf(rule, most) - 1e-6)) : step * Math.ceil(most / step - 1e-6);
-  if (scale.top !== linearTop) changed();
+  if (scale.top !== linearTop) (isOtherField ? changed : changedByPicture)();
 }
 
 /**
@@ -130,5 +131,7 @@ export function setTop(typed) {
 
 export function autoOnce() {
   const now = shown();
-  if (now) fitScale(now.picture, now.values);
+  if (!now) return;
+  fitScale(now.picture, now.values);
+  changed();
 }

@@ -158,6 +158,19 @@ export function changed() {
   tell();
 }
 
+let isTellingSoon = false;
+
+/** changed() for what each picture may change: the views follow ten times a second at most. */
+export function changedByPicture() {
+  markDirty();
+  if (isTellingSoon) return;
+  isTellingSoon = true;
+  setTimeout(() => {
+    isTellingSoon = false;
+    tell();
+  }, 100);
+}
+
 /** True once after markDirty(). */
 export function takeDirty() {
   const wasDirty = isDirty;

@@ -1,4 +1,4 @@
-// What the server says, as the known state; and what is asked of it, as the state needs it.
+// The link to the server: it keeps the state as the server says it, and subscribes to what the state needs.
 
 import { fitMode, look, lookAtFirst, picturesOf } from "./actions.js";
 import { Link } from "./link.js";
@@ -69,7 +69,10 @@ export const link = new Link({
     known.ahead_ms = ahead_ms;
   },
   error(id, message) {
-    if (id >= kSurvey) return link.unsubscribe(id);  // it is asked again with the next look at the state
+    if (id >= kSurvey) {
+      refused.add(known.processors[id - kSurvey] ?? "");
+      return link.unsubscribe(id);
+    }
     if (id === kSpectrum) known.spectrumText = message;
     if (id === kPictures) {
       known.subscribeError = message;
@@ -79,8 +82,12 @@ export const link = new Link({
   },
 });
 
+/** Processors whose layout was refused since the last state, which is when it is requested again. @type {Set<string>} */
+const refused = new Set();
+
 /** Requests all layouts again after a possible change of the configuration. */
 function surveyAgain() {
+  refused.clear();
   known.surveyed.clear();
   known.arrayGrid = null;
   hasAskedConfig = false;
@@ -120,6 +127,7 @@ function playerText(player) {
 /** @param {any} message */
 function takeState(message) {
   const before = known.status;
+  refused.clear();
   known.status = message.status ?? null;
   known.statusError = message.status_error ?? "";
   known.rings = message.ring ?? {};
@@ -190,7 +198,7 @@ function wanted() {
   const table = sourcesOf(finder);
   if (table) requests.set(kSources, { processor: finder, product: table.name, most_hz: 20 });
   known.processors.forEach((name, i) => {
-    if (!known.surveyed.has(name)) requests.set(kSurvey + i, { processor: name, most_hz: 1 });
+    if (!known.surveyed.has(name) && !refused.has(name)) requests.set(kSurvey + i, { processor: name, most_hz: 1 });
   });
   return requests;
 }

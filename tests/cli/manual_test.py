@@ -125,7 +125,7 @@ file=$1; shift; words=("$@"); CURRENT=$#; set --; source $file'''
                 self.assertIn("--help", options)
                 for option in options:
                     self.assertIn(f"\\fB{option.replace('-', chr(92) + '-')}\\fR", man)
-                    self.assertIn(f"`{option}`", head if option in ("--help", "--quiet", "--verbose") else section)
+                    self.assertIn(f"`{option}`", head if option in ("-h", "--help", "-q", "--quiet", "-v", "--verbose") else section)
                 for command in commands:
                     self.assertIn(command.replace("-", "\\-"), man)
                     self.assertIn(f"`{command}`", section)

@@ -16,7 +16,7 @@ _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
 def exit_code_of(run: Callable[[], int], name: str) -> int:
     """Run a command and return its exit code; an error is one line on standard error, with control characters of names escaped.
 
-    Output that cannot be written is an error too (74), as of a full disk.
+    Output that cannot be written is an error too (74), as of a full disk; Ctrl-C ends it with 130.
     """
     try:
         code = run()
@@ -29,6 +29,8 @@ def exit_code_of(run: Callable[[], int], name: str) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         _say(name, str(error))
         return 74
+    except KeyboardInterrupt:
+        return 130
     return code
 
 

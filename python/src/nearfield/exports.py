@@ -400,10 +400,7 @@ def _run(words: Sequence[str] | None) -> int:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    try:
-        return exit_code_of(lambda: _run(words), "nearfield")
-    except KeyboardInterrupt:
-        return 130
+    return exit_code_of(lambda: _run(words), "nearfield")
 
 
 if __name__ == "__main__":

@@ -108,7 +108,6 @@ struct FrontEndVariant {
   VariantUse use = VariantUse::kAlways;
   void (*apply)(FrontEndSettings& settings) = [](FrontEndSettings&) {};
   std::string_view thesis = {};  ///< approach of the thesis; empty if it has none
-  bool measures_offset = false;  ///< also measured with offsets; other choices of its settings leak to the same extent
 };
 
 /// Interface of one kind of front end to the rest of the program, without its settings (schema::FrontEndKind). `kind`

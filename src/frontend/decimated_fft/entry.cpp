@@ -19,8 +19,7 @@ WorkModel work_of_decimated_fft(const FrontEndPlan& plan) {
   return model;
 }
 
-constexpr FrontEndVariant kDecimatedFftVariants[] = {
-    {.name = "decimated_fft", .thesis = "nominal", .measures_offset = true}};
+constexpr FrontEndVariant kDecimatedFftVariants[] = {{.name = "decimated_fft", .thesis = "nominal"}};
 
 }  // namespace
 

@@ -61,7 +61,7 @@ void dot_product_of_whole_windows(FrontEndSettings& settings) {
 }
 
 constexpr FrontEndVariant kDotProductVariants[] = {
-    {.name = "dot_product", .apply = with_kernel<DotKernel::kAuto>, .measures_offset = true},
+    {.name = "dot_product", .apply = with_kernel<DotKernel::kAuto>},
     {.name = "dot_product, whole windows", .apply = dot_product_of_whole_windows, .thesis = "n dot products"},
     {.name = "dot_product plain",
      .use = VariantUse::kKernels,

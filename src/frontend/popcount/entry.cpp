@@ -100,10 +100,10 @@ void basic_averaging(FrontEndSettings& settings) {
 
 constexpr FrontEndVariant kPopcountVariants[] = {
     {.name = "popcount 0, no window", .apply = basic_averaging, .thesis = "basic averaging"},
-    {.name = "popcount 0", .apply = popcount_with<0, WordTransform::kDot>, .measures_offset = true},
-    {.name = "popcount 1", .apply = popcount_with<1, WordTransform::kDot>, .measures_offset = true},
+    {.name = "popcount 0", .apply = popcount_with<0, WordTransform::kDot>},
+    {.name = "popcount 1", .apply = popcount_with<1, WordTransform::kDot>},
     {.name = "popcount 1, whole windows", .apply = popcount_of_whole_windows},
-    {.name = "popcount 2", .apply = popcount_with<2, WordTransform::kDot>, .measures_offset = true},
+    {.name = "popcount 2", .apply = popcount_with<2, WordTransform::kDot>},
     {.name = "popcount 1 fft", .apply = popcount_with<1, WordTransform::kFft>},
     {.name = "popcount 2 fft", .apply = popcount_with<2, WordTransform::kFft>},
 };

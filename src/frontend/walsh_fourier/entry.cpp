@@ -52,9 +52,9 @@ void bare(FrontEndSettings& settings) {
 constexpr FrontEndVariant kWalshFourierVariants[] = {
     {.name = "walsh fast 40, no window", .apply = bare<kFast, kThesisCoefficients>, .thesis = "Walsh-Fourier"},
     {.name = "walsh fast 40", .apply = walsh_fourier_with<kFast, kThesisCoefficients>},
-    {.name = "walsh fast 6144", .apply = walsh_fourier_with<kFast, kSixPatterns>, .measures_offset = true},
+    {.name = "walsh fast 6144", .apply = walsh_fourier_with<kFast, kSixPatterns>},
     {.name = "walsh fast 16384", .apply = walsh_fourier_with<kFast, kSixteenPatterns>},
-    {.name = "walsh fast all", .apply = walsh_fourier_with<kFast, 0>, .measures_offset = true},
+    {.name = "walsh fast all", .apply = walsh_fourier_with<kFast, 0>},
     {.name = "walsh fast all, no window", .apply = bare<kFast, 0>, .thesis = "exact Walsh-Fourier"},
     {.name = "walsh precomputed 40",
      .use = VariantUse::kSlow,

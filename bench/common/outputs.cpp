@@ -25,7 +25,7 @@ void write_json(const std::string& path, const std::string& text) {
 void add_outputs(CLI::App& command, Outputs& outputs) {
   add_json(command, outputs.json);
   command.add_option("--csv", outputs.csv, "file for the figures as CSV");
-  command.add_option("--png", outputs.png, "folder for plots or pictures");
+  command.add_option("--png", outputs.png, "folder for plots");
   command.add_option("--device", outputs.device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");
 }
 

@@ -34,7 +34,7 @@ class Parser(argparse.ArgumentParser):
 def arguments_of(words):
     parser = Parser(prog="nearfield-bench-report", description="Plots from the JSON that `nearfield bench` writes.")
     parser.add_argument("report", type=pathlib.Path, nargs="?", help="what --json wrote")
-    parser.add_argument("--png", type=pathlib.Path, help="folder for plots or pictures, of frames and frontends")
+    parser.add_argument("--png", type=pathlib.Path, help="folder for plots, of frames and frontends")
     parser.add_argument("--check", action="store_true",
                         help="only finds out whether all that the other options need is installed; takes no report")
     arguments = parser.parse_args(words)

@@ -174,6 +174,7 @@ TEST_F(ProcessorTable, DeviceAndReferenceAgreeWithAndWithoutAMask) {
     const auto channels = static_cast<std::size_t>(plan.array.geometry.channels());
     const auto hop = static_cast<std::size_t>(settings_.front_end.hop_samples);
     const auto status = device().upload<std::uint32_t>(std::vector<std::uint32_t>(2 * kStatusWords), "test");
+    std::uint64_t hops = 0;
     for (const std::vector<int>& masked : {std::vector<int>(), std::vector<int>({5, 100})}) {
       const MicrophoneMask mask = make_mask(plan.array, masked);
       on_device->use(mask);
@@ -182,6 +183,7 @@ TEST_F(ProcessorTable, DeviceAndReferenceAgreeWithAndWithoutAMask) {
           {.spectra = input,
            .status = status,
            .windows = 2,
+           .hops = {.first = hops},
            .samples = {.samples = &ring, .slots = static_cast<std::uint32_t>(samples.size() / channels)}});
       device().wait();
       const std::vector<double> wide_samples(samples.begin(), samples.end());
@@ -190,8 +192,9 @@ TEST_F(ProcessorTable, DeviceAndReferenceAgreeWithAndWithoutAMask) {
       for (std::size_t window = 0; window < 2; ++window) {
         inputs.push_back({.spectra = std::span(wide).subspan(window * wide.size() / 2, wide.size() / 2),
                           .samples = std::span(wide_samples).subspan(window * hop * channels, sample_window * channels),
-                          .hop = window});
+                          .hop = hops + window});
       }
+      hops += 2;
       const std::vector<reference::Outcome> outcomes = reference->compute(inputs);
       for (std::size_t window = 0; window < 2; ++window) {
         if (const auto words = on_device->host_status(0); !words.empty()) {

@@ -10,7 +10,7 @@
 #include "processors/images/image_plan.hpp"
 #include "processors/images/settings.hpp"
 
-/// What a user is told of an engine's plan before its first frame.
+/// Remarks on an engine's plan for the user, before its first frame.
 namespace nearfield {
 namespace {
 

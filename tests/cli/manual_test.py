@@ -125,7 +125,8 @@ file=$1; shift; words=("$@"); CURRENT=$#; set --; source $file'''
                 self.assertIn("--help", options)
                 for option in options:
                     self.assertIn(f"\\fB{option.replace('-', chr(92) + '-')}\\fR", man)
-                    self.assertIn(f"`{option}`", head if option in ("-h", "--help", "-q", "--quiet", "-v", "--verbose") else section)
+                    said_once = option in ("--help", "--quiet", "--verbose") or not option.startswith("--")
+                    self.assertIn(f"`{option}`", head + section if said_once else section)
                 for command in commands:
                     self.assertIn(command.replace("-", "\\-"), man)
                     self.assertIn(f"`{command}`", section)

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "config/config.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 
 namespace {
 

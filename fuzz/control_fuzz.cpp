@@ -4,7 +4,7 @@
 
 #include "control/socket/protocol.hpp"
 #include "control/socket/status_text.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace {
 

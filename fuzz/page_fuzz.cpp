@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/product.hpp"
+#include "core/product.hpp"
 #include "page/guard.hpp"
 #include "page/session.hpp"
 #include "ring/ring_output.hpp"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/crc32c.hpp"
+#include "core/error.hpp"
 #include "files/nfr/nfr_reader.hpp"
-#include "nearfield/error.hpp"
 
 namespace {
 

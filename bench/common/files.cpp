@@ -8,8 +8,8 @@
 #include <string>
 #include <system_error>
 
+#include "core/error.hpp"
 #include "core/system/partial_file.hpp"
-#include "nearfield/error.hpp"
 #include "version/version.hpp"
 
 namespace nearfield::bench {

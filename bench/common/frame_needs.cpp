@@ -8,9 +8,9 @@
 #include <numeric>
 
 #include "config/spectra_of_processors.hpp"
+#include "core/error.hpp"
 #include "files/array_files_on_disk.hpp"
 #include "frontend/front_end.hpp"
-#include "nearfield/error.hpp"
 #include "processors/images/image_plan.hpp"
 #include "processors/processor.hpp"
 

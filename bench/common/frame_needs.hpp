@@ -5,7 +5,7 @@
 
 #include "bench/common/timing.hpp"
 #include "cl/work.hpp"
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 /// What a frame cannot do without, and what follows from it.
 namespace nearfield::bench {

@@ -15,8 +15,8 @@
 #include <system_error>
 
 #include "bench/common/files.hpp"
+#include "core/error.hpp"
 #include "core/system/program_file.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::bench {
 namespace {

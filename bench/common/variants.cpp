@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "config/schema/front_end_kinds.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::bench {
 namespace {

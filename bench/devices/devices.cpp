@@ -16,10 +16,10 @@
 #include "bench/common/timing.hpp"
 #include "bench/common/variants.hpp"
 #include "bench/frames/sustained.hpp"
+#include "core/error.hpp"
 #include "engine/engine.hpp"
 #include "engine/feeder.hpp"
 #include "imaging/shared/image_plan.hpp"
-#include "nearfield/error.hpp"
 #include "pipeline/replay.hpp"
 #include "processors/images/settings.hpp"
 

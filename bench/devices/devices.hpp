@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cl/device.hpp"
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 /// `nearfield bench devices`: what several devices of one host make of one's work (docs/use/several_devices.md).
 namespace nearfield::bench {

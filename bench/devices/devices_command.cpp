@@ -6,8 +6,8 @@
 #include "bench/common/outputs.hpp"
 #include "bench/devices/devices.hpp"
 #include "config/config.hpp"
+#include "core/error.hpp"
 #include "engine/devices.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::bench {
 namespace {

@@ -6,8 +6,8 @@
 #include "bench/common/variants.hpp"
 #include "bench/frames/frames.hpp"
 #include "config/schema/front_end_kinds.hpp"
+#include "core/error.hpp"
 #include "imaging/shared/image_plan.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::bench {
 namespace {

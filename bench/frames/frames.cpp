@@ -8,8 +8,8 @@
 #include <map>
 
 #include "config/config.hpp"
+#include "core/error.hpp"
 #include "core/streaming_copy.hpp"
-#include "nearfield/error.hpp"
 #include "simulate/random.hpp"
 
 namespace nearfield::bench {

@@ -11,7 +11,7 @@
 #include "bench/common/timing.hpp"
 #include "bench/common/variants.hpp"
 #include "bench/frames/sustained.hpp"
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 /// `nearfield bench frames`: whole frames, from bits in host memory to images in host memory.
 namespace nearfield::bench {

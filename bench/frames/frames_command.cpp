@@ -7,7 +7,7 @@
 #include "bench/frames/frames.hpp"
 #include "config/config.hpp"
 #include "config/device_choice.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::bench {
 namespace {

@@ -12,10 +12,10 @@
 #include <map>
 #include <thread>
 
+#include "core/error.hpp"
+#include "core/layout.hpp"
 #include "core/streaming_copy.hpp"
 #include "files/array_files_on_disk.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/layout.hpp"
 #include "simulate/random.hpp"
 
 namespace nearfield::bench {

@@ -9,9 +9,9 @@
 #include <memory>
 
 #include "bench/front_ends/walsh_counts.hpp"
+#include "core/error.hpp"
 #include "frontend/front_end.hpp"
 #include "imaging/shared/imager.hpp"
-#include "nearfield/error.hpp"
 #include "simulate/random.hpp"
 
 namespace nearfield::bench {

@@ -7,7 +7,7 @@
 #include "bench/common/frame_needs.hpp"
 #include "bench/common/timing.hpp"
 #include "bench/common/variants.hpp"
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 /// `nearfield bench frontends`: what every front end takes, for several numbers of frequencies.
 namespace nearfield::bench {

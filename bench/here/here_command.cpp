@@ -5,7 +5,7 @@
 
 #include "bench/here/here.hpp"
 #include "config/device_choice.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::bench {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "bench/common/files.hpp"
 #include "bench/common/variants.hpp"
+#include "core/error.hpp"
 #include "imaging/pnah/staged_pnah.hpp"
 #include "imaging/sonah/sonah.hpp"
-#include "nearfield/error.hpp"
 #include "simulate/random.hpp"
 
 namespace nearfield::bench {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "bench/common/timing.hpp"
+#include "core/settings.hpp"
 #include "imaging/pnah/fused_pnah.hpp"
-#include "nearfield/settings.hpp"
 
 /// `nearfield bench imager`: what a frame's images take from spectra on the device, by each path.
 namespace nearfield::bench {

@@ -12,9 +12,9 @@
 #include "bench/common/files.hpp"
 #include "bench/common/outputs.hpp"
 #include "bench/common/timing.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/frame.hpp"
 #include "limits/limit_watch.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/frame.hpp"
 #include "simulate/random.hpp"
 
 /// `nearfield bench limits`: what limits take of the thread that publishes frames (docs/use/limits.md). No OpenCL.

@@ -13,7 +13,7 @@ import frames
 import front_ends
 from plots import make_figure
 
-# As include/nearfield/error.hpp has them.
+# As core/error.hpp has them.
 USAGE, BAD_DATA, NO_INPUT, INTERNAL, IO, INTERRUPTED = 64, 65, 66, 70, 74, 130
 WRITERS = {"frames": frames.write, "frontends": front_ends.write}
 

@@ -5,7 +5,7 @@
 // array's edge, that holds at least MIN_NEIGHBOURS of them (else in the whole array; zero when there is none at all).
 // For microphones on no regular grid (IRREGULAR), these are the MIN_NEIGHBOURS used ones nearest in space, at equal
 // distances the lower channel first. A masked one, which the host knows beforehand, is then predicted from its nearest
-// neighbours that are not masked, with the weights of nearfield/field_prediction.hpp: pressure = sum_n weights[n]
+// neighbours that are not masked, with the weights of core/field_prediction.hpp: pressure = sum_n weights[n]
 // pressure[neighbours[n]].
 //
 //   spectra, conditioned   float2 [frame][frequency][row][column], Pa

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::api {
 namespace {

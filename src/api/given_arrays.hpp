@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/array_files.hpp"
+#include "core/array_files.hpp"
 
 namespace nearfield::api {
 

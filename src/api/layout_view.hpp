@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "core/product.hpp"
 #include "nearfield/nearfield.h"
-#include "nearfield/product.hpp"
 
 namespace nearfield::api {
 

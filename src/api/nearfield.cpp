@@ -6,7 +6,7 @@
 #include <new>
 
 #include "api/stream_engine.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 using nearfield::api::GivenArrays;
 using nearfield::api::StreamEngine;

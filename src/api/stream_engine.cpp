@@ -7,9 +7,9 @@
 
 #include "config/config.hpp"
 #include "config/words.hpp"
+#include "core/error.hpp"
 #include "engine/sample_input.hpp"
 #include "imaging/priors/missing_information.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::api {
 namespace {

@@ -14,8 +14,8 @@
 
 #include "cl/kernel_source.hpp"
 #include "cl/recorder.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/settings.hpp"
+#include "core/error.hpp"
+#include "core/settings.hpp"
 
 /// The only owner of OpenCL: all other folders use Device, Buffer, Program and Kernel only.
 namespace nearfield::ocl {

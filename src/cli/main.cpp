@@ -10,7 +10,7 @@
 #include "cli/commands/bench.hpp"
 #include "cli/stop_signal.hpp"
 #include "control/service/command_line.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "version/version.hpp"
 
 namespace {

@@ -13,8 +13,8 @@
 #include <system_error>
 #include <thread>
 
+#include "core/error.hpp"
 #include "core/system/program_file.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::cli {
 namespace {

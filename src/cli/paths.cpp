@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::cli {
 

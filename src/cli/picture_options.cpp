@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "cli/python.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "publish/pictures/sources_table.hpp"
 
 namespace nearfield::cli {

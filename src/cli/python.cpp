@@ -11,8 +11,8 @@
 #include <system_error>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/system/program_file.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::cli {
 namespace {

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "config/config.hpp"
+#include "core/error.hpp"
 #include "files/files.hpp"
 #include "files/nfr/nfr_reader.hpp"
 #include "files/results_file.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::cli {
 namespace {

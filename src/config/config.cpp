@@ -13,9 +13,9 @@
 #include "config/settings_reader.hpp"
 #include "config/standard_input.hpp"
 #include "config/yaml_reader.hpp"
-#include "nearfield/clock.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
+#include "core/clock.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -9,7 +9,7 @@
 #include "config/config.hpp"
 #include "config/daemon_rules.hpp"
 #include "config/schema/sections.hpp"
-#include "nearfield/daemon_settings.hpp"
+#include "core/daemon_settings.hpp"
 
 namespace nearfield {
 namespace {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "config/contradictions.hpp"
-#include "nearfield/daemon_settings.hpp"
+#include "core/daemon_settings.hpp"
 
 namespace nearfield {
 

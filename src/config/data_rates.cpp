@@ -5,9 +5,9 @@
 
 #include "config/config.hpp"
 #include "config/live_samples.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/image_grid.hpp"
-#include "nearfield/layout.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/image_grid.hpp"
+#include "core/layout.hpp"
 
 namespace nearfield {
 

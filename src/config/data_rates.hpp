@@ -1,5 +1,5 @@
 #pragma once
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 /// Data rates of a configuration, in bytes per frame and per second.
 namespace nearfield {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "config/yaml_text.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield {
 

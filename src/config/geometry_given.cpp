@@ -4,7 +4,7 @@
 #include <array>
 
 #include "config/config.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

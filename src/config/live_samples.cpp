@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "nearfield/daemon_settings.hpp"
+#include "core/daemon_settings.hpp"
 
 namespace nearfield {
 namespace {

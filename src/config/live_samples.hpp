@@ -2,8 +2,8 @@
 #include <optional>
 #include <string>
 
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/settings.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield {
 

@@ -13,9 +13,9 @@
 
 #include "config/standard_input.hpp"
 #include "config/yaml_reader.hpp"
+#include "core/error.hpp"
 #include "core/system/file_descriptor.hpp"
 #include "core/system/regular_file.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

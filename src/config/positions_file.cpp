@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/file_text.hpp"
 #include "core/place_text.hpp"
 #include "core/system/regular_file.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

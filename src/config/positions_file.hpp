@@ -2,7 +2,7 @@
 #include <optional>
 #include <string>
 
-#include "nearfield/geometry.hpp"
+#include "core/geometry.hpp"
 
 namespace nearfield {
 

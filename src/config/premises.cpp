@@ -11,7 +11,7 @@
 
 #include "config/schema/processor_kinds.hpp"
 #include "config/schema/sections.hpp"
-#include "nearfield/geometry.hpp"
+#include "core/geometry.hpp"
 
 namespace nearfield {
 namespace {

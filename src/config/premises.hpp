@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield {
 

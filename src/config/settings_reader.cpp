@@ -9,8 +9,8 @@
 #include "config/positions_file.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "config/schema/sections.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 

@@ -8,7 +8,7 @@
 
 #include "config/schema/section.hpp"
 #include "config/yaml_reader.hpp"
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield {
 

@@ -1,6 +1,6 @@
 #pragma once
 #include "config/schema/processor_kinds.hpp"
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield {
 

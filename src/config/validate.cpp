@@ -12,11 +12,11 @@
 #include "config/schema/processor_kinds.hpp"
 #include "config/spectra_of_processors.hpp"
 #include "core/bin_shares.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/frame.hpp"
-#include "nearfield/geometry.hpp"
-#include "nearfield/image_grid.hpp"
-#include "nearfield/layout.hpp"
+#include "core/error.hpp"
+#include "core/frame.hpp"
+#include "core/geometry.hpp"
+#include "core/image_grid.hpp"
+#include "core/layout.hpp"
 
 namespace nearfield {
 namespace {

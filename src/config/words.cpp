@@ -7,7 +7,7 @@
 
 #include "config/config.hpp"
 #include "config/schema/processor_kinds.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

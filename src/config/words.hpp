@@ -1,5 +1,5 @@
 #pragma once
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield {
 

@@ -9,8 +9,8 @@
 #include <limits>
 
 #include "config/suggestion.hpp"
+#include "core/error.hpp"
 #include "core/printable.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -1,11 +1,11 @@
-#include "nearfield/array_files.hpp"
+#include "core/array_files.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
+#include "core/error.hpp"
 #include "core/finite.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 

@@ -1,4 +1,4 @@
-#include "nearfield/daemon_settings.hpp"
+#include "core/daemon_settings.hpp"
 
 #include <arpa/inet.h>
 #include <grp.h>

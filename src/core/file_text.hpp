@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 

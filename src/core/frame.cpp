@@ -1,4 +1,4 @@
-#include "nearfield/frame.hpp"
+#include "core/frame.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield {
 namespace {

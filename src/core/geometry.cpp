@@ -1,4 +1,4 @@
-#include "nearfield/geometry.hpp"
+#include "core/geometry.hpp"
 
 #include <fmt/format.h>
 

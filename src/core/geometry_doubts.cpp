@@ -7,7 +7,7 @@
 #include <numbers>
 #include <utility>
 
-#include "nearfield/geometry.hpp"
+#include "core/geometry.hpp"
 
 namespace nearfield {
 namespace {

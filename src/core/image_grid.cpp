@@ -1,4 +1,4 @@
-#include "nearfield/image_grid.hpp"
+#include "core/image_grid.hpp"
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "nearfield/frame.hpp"
-#include "nearfield/settings.hpp"
+#include "core/frame.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield {
 namespace {

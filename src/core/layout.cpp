@@ -1,8 +1,8 @@
-#include "nearfield/layout.hpp"
+#include "core/layout.hpp"
 
 #include <fmt/format.h>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -1,4 +1,4 @@
-#include "nearfield/level.hpp"
+#include "core/level.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "nearfield/metrics.hpp"
+#include "core/metrics.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/finite.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -1,4 +1,4 @@
-#include "nearfield/microphone_use.hpp"
+#include "core/microphone_use.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "nearfield/output.hpp"
+#include "core/output.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "nearfield/product.hpp"
+#include "core/product.hpp"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "nearfield/product.hpp"
+#include "core/product.hpp"
 
 /// Typed access to the values of products.
 namespace nearfield {

@@ -1,11 +1,11 @@
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "nearfield/daemon_settings.hpp"
+#include "core/daemon_settings.hpp"
 
 namespace nearfield {
 

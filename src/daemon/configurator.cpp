@@ -10,8 +10,8 @@
 
 #include "config/config.hpp"
 #include "config/standard_input.hpp"
+#include "core/error.hpp"
 #include "daemon/warm_up/warm_process.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
 

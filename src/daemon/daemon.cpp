@@ -25,6 +25,8 @@
 #include "control/metrics/clock_metrics.hpp"
 #include "control/service/realtime.hpp"
 #include "control/socket/exposure.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "core/system/clocks.hpp"
 #include "core/system/file_descriptor.hpp"
 #include "core/system/mapped_memory.hpp"
@@ -32,8 +34,6 @@
 #include "daemon/memory_need.hpp"
 #include "engine/microphone_watch.hpp"
 #include "limits/limit_words.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 #include "stream/sources/pacer.hpp"
 
 namespace nearfield::daemon {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "cl/device.hpp"
+#include "core/error.hpp"
 #include "engine/devices.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
 

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "control/checks/check.hpp"
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield::daemon {
 

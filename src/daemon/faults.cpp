@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/system/clocks.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
 namespace {

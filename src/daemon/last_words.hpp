@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::daemon {
 

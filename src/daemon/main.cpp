@@ -19,6 +19,8 @@
 #include "control/checks/check.hpp"
 #include "control/crash/crash_report.hpp"
 #include "control/service/command_line.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "core/file_text.hpp"
 #include "core/system/mapped_memory.hpp"
 #include "core/system/partial_file.hpp"
@@ -29,8 +31,6 @@
 #include "daemon/start_signals.hpp"
 #include "daemon/warm_up/warm_child.hpp"
 #include "engine/devices.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 #include "stream/sources/playback_source.hpp"
 #include "version/version.hpp"
 

@@ -14,11 +14,11 @@
 #include "config/config.hpp"
 #include "config/data_rates.hpp"
 #include "config/live_samples.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
+#include "core/image_grid.hpp"
 #include "core/system/host.hpp"
 #include "daemon/live/live_input.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/image_grid.hpp"
 
 namespace nearfield::daemon {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cl/device.hpp"
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield::daemon {
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "control/service/service_manager.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "page/metrics_site.hpp"
 
 namespace nearfield::daemon {

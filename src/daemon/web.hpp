@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "control/metrics/metrics.hpp"
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 #include "page/http_server.hpp"
 #include "page/page.hpp"
 #include "page/token.hpp"

@@ -9,9 +9,9 @@
 #include <fstream>
 #include <numbers>
 
+#include "core/error.hpp"
 #include "encode/encode_parts.hpp"
 #include "encode/sound_file.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

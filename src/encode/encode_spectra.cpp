@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/error.hpp"
 #include "encode/encode_parts.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/error.hpp"
 #include "encode/encode_parts.hpp"
 #include "encode/sound_file.hpp"
 #include "files/sample_levels.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -14,8 +14,8 @@
 #include <string>
 #include <string_view>
 
-#include "nearfield/error.hpp"
-#include "nearfield/geometry.hpp"
+#include "core/error.hpp"
+#include "core/geometry.hpp"
 #include "simulate/points/interpolator.hpp"
 
 namespace nearfield {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

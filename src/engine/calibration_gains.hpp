@@ -2,8 +2,8 @@
 #include <complex>
 #include <vector>
 
-#include "nearfield/array_files.hpp"
-#include "nearfield/settings.hpp"
+#include "core/array_files.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield {
 

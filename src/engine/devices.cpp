@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "config/device_choice.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

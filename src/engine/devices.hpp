@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cl/device.hpp"
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield {
 

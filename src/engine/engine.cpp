@@ -13,13 +13,13 @@
 #include "config/config.hpp"
 #include "config/schema/front_end_kinds.hpp"
 #include "config/spectra_of_processors.hpp"
+#include "core/error.hpp"
 #include "engine/calibration_gains.hpp"
 #include "engine/devices.hpp"
 #include "engine/engine_parts.hpp"
 #include "frontend/samples/decimator_design.hpp"
 #include "imaging/priors/make_mask.hpp"
 #include "imaging/priors/missing_information.hpp"
-#include "nearfield/error.hpp"
 #include "processors/images/settings.hpp"
 
 namespace nearfield {

@@ -13,6 +13,11 @@
 
 #include "cl/device.hpp"
 #include "config/schema/processor_kinds.hpp"
+#include "core/array_files.hpp"
+#include "core/error.hpp"
+#include "core/frame.hpp"
+#include "core/microphone_use.hpp"
+#include "core/settings.hpp"
 #include "core/streaming_copy.hpp"
 #include "engine/batch.hpp"
 #include "engine/search_schedule.hpp"
@@ -21,11 +26,6 @@
 #include "imaging/priors/missing_information.hpp"
 #include "imaging/shared/microphone_mask.hpp"
 #include "imaging/shared/search.hpp"
-#include "nearfield/array_files.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/frame.hpp"
-#include "nearfield/microphone_use.hpp"
-#include "nearfield/settings.hpp"
 #include "processors/images/image_processor.hpp"
 #include "processors/processor.hpp"
 

@@ -4,9 +4,9 @@
 #include <memory>
 #include <utility>
 
+#include "core/error.hpp"
 #include "engine/engine.hpp"
 #include "imaging/priors/missing_information.hpp"
-#include "nearfield/error.hpp"
 
 /// Batches of an engine: what is begun, waited for and read.
 namespace nearfield {

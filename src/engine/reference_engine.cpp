@@ -3,10 +3,10 @@
 #include <optional>
 #include <utility>
 
+#include "core/error.hpp"
 #include "engine/engine_parts.hpp"
 #include "frontend/front_end_reference.hpp"
 #include "frontend/samples/decimated_samples_reference.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "config/config.hpp"
 #include "config/schema/front_end_kinds.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 

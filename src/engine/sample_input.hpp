@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string>
 
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield {
 

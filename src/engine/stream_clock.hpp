@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield {
 

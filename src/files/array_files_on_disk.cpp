@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
+#include "core/error.hpp"
+#include "core/geometry.hpp"
 #include "files/files.hpp"
 #include "files/hdf5/h5_input.hpp"
 #include "files/templates_file.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/geometry.hpp"
 
 namespace nearfield {
 namespace {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/array_files.hpp"
-#include "nearfield/frame.hpp"
-#include "nearfield/geometry.hpp"
-#include "nearfield/layout.hpp"
+#include "core/array_files.hpp"
+#include "core/frame.hpp"
+#include "core/geometry.hpp"
+#include "core/layout.hpp"
 
 /// Nearfield's HDF5 files: captures, time data, spectra, images and calibrations. Recordings, which grow while the
 /// daemon runs, are in nfr_reader.hpp.

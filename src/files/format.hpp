@@ -4,10 +4,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/image_grid.hpp"
 #include "files/files.hpp"
 #include "files/hdf5/h5_input.hpp"
 #include "files/hdf5/h5_output.hpp"
-#include "nearfield/image_grid.hpp"
 
 /// Parts common to Nearfield's files: root attributes, geometry, frequencies.
 namespace nearfield {

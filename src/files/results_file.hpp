@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "nearfield/frame.hpp"
-#include "nearfield/microphone_use.hpp"
-#include "nearfield/output.hpp"
+#include "core/frame.hpp"
+#include "core/microphone_use.hpp"
+#include "core/output.hpp"
 
 /// The images file: the results of one or more processors, HDF5 (docs/reference/images_file.md). files.hpp describes
 /// the common behaviour of readers and writers.

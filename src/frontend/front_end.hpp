@@ -10,7 +10,7 @@
 
 #include "cl/device.hpp"
 #include "cl/work.hpp"
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield {
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "nearfield/layout.hpp"
+#include "core/layout.hpp"
 
 namespace nearfield::health {
 

@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
+#include "core/field_prediction.hpp"
 #include "health/neighbourhoods.hpp"
-#include "nearfield/field_prediction.hpp"
 
 namespace nearfield::health {
 

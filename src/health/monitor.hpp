@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "core/settings.hpp"
 #include "health/bit_statistics.hpp"
 #include "health/spectra_judge.hpp"
-#include "nearfield/settings.hpp"
 
 namespace nearfield::health {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "nearfield/field_prediction.hpp"
+#include "core/field_prediction.hpp"
 
 namespace nearfield::health {
 

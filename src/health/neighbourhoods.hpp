@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "nearfield/geometry.hpp"
+#include "core/geometry.hpp"
 
 namespace nearfield::health {
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 
+#include "core/error.hpp"
 #include "imaging/operators/operators.hpp"
 #include "imaging/pnah/pnah.hpp"
 #include "imaging/sonah/sonah.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 

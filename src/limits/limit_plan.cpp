@@ -12,11 +12,11 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
+#include "core/level.hpp"
 #include "core/product_values.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/level.hpp"
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield::limits {
 namespace {

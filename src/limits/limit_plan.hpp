@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/frame.hpp"
-#include "nearfield/product.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/frame.hpp"
+#include "core/product.hpp"
 
 /// Thresholds on the products of a live stream (docs/use/limits.md).
 namespace nearfield::limits {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/daemon_settings.hpp"
 #include "core/system/clocks.hpp"
-#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::limits {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::page {
 namespace {

@@ -5,9 +5,9 @@
 #include <set>
 #include <utility>
 
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "core/system/clocks.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::page {
 namespace {

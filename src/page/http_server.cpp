@@ -29,9 +29,9 @@
 #include <utility>
 
 #include "control/service/realtime.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "core/system/file_descriptor.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::page {
 namespace {

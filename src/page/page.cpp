@@ -13,9 +13,9 @@
 #include <system_error>
 #include <utility>
 
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "core/system/clocks.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 #include "page/assets.hpp"
 #include "page/daemon_view.hpp"
 #include "page/guard.hpp"

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::page {
 namespace {

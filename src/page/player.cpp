@@ -23,10 +23,10 @@
 #include <utility>
 
 #include "control/service/realtime.hpp"
+#include "core/error.hpp"
 #include "core/system/child_signals.hpp"
 #include "core/system/clocks.hpp"
 #include "core/system/program_file.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::page {
 namespace {

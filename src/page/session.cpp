@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/error.hpp"
 #include "core/system/clocks.hpp"
-#include "nearfield/error.hpp"
 #include "page/control_desk.hpp"
 
 namespace nearfield::page {

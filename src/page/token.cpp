@@ -12,8 +12,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/error.hpp"
 #include "core/system/secret_file.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::page {
 namespace {

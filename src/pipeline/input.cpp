@@ -8,9 +8,9 @@
 #include <cmath>
 
 #include "config/config.hpp"
+#include "core/clock.hpp"
+#include "core/error.hpp"
 #include "engine/sample_input.hpp"
-#include "nearfield/clock.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

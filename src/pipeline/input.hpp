@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/settings.hpp"
 #include "files/files.hpp"
-#include "nearfield/settings.hpp"
 
 namespace nearfield {
 

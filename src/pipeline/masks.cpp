@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/error.hpp"
 #include "core/system/regular_file.hpp"
 #include "files/nfr/nfr_json.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

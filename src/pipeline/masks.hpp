@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/output.hpp"
 #include "engine/microphone_watch.hpp"
-#include "nearfield/output.hpp"
 #include "pipeline/replay_part.hpp"
 
 namespace nearfield {

@@ -11,12 +11,12 @@
 
 #include "config/config.hpp"
 #include "config/words.hpp"
+#include "core/error.hpp"
 #include "core/system/clocks.hpp"
 #include "engine/feeder.hpp"
 #include "engine/sample_input.hpp"
 #include "files/array_files_on_disk.hpp"
 #include "files/nfr/nfr_reader.hpp"
-#include "nearfield/error.hpp"
 #include "pipeline/missing_bits.hpp"
 
 namespace nearfield {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "core/output.hpp"
 #include "engine/engine.hpp"
 #include "files/sample_levels.hpp"
-#include "nearfield/output.hpp"
 #include "pipeline/input.hpp"
 
 namespace nearfield {

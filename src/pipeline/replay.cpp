@@ -10,8 +10,8 @@
 #include <span>
 
 #include "config/premises.hpp"
+#include "core/error.hpp"
 #include "engine/microphone_watch.hpp"
-#include "nearfield/error.hpp"
 #include "pipeline/dealing.hpp"
 #include "pipeline/recording.hpp"
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "core/microphone_use.hpp"
+#include "core/output.hpp"
+#include "core/settings.hpp"
 #include "engine/engine.hpp"
-#include "nearfield/microphone_use.hpp"
-#include "nearfield/output.hpp"
-#include "nearfield/settings.hpp"
 #include "pipeline/masks.hpp"
 #include "pipeline/replay_part.hpp"
 

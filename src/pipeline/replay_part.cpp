@@ -6,8 +6,8 @@
 #include <cmath>
 #include <exception>
 
+#include "core/error.hpp"
 #include "imaging/priors/missing_information.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -9,10 +9,10 @@
 #include <span>
 #include <vector>
 
+#include "core/output.hpp"
 #include "engine/engine.hpp"
 #include "engine/mask_schedule.hpp"
 #include "engine/recording_search.hpp"
-#include "nearfield/output.hpp"
 #include "pipeline/recording.hpp"
 
 namespace nearfield {

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "cl/work.hpp"
+#include "core/array_files.hpp"
+#include "core/product.hpp"
+#include "core/settings.hpp"
 #include "imaging/shared/imager.hpp"
 #include "imaging/shared/microphone_mask.hpp"
 #include "imaging/shared/search.hpp"
-#include "nearfield/array_files.hpp"
-#include "nearfield/product.hpp"
-#include "nearfield/settings.hpp"
 
 namespace nearfield {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "processors/processor.hpp"
 
 namespace nearfield {

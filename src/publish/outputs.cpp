@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "publish/pictures/array_picture.hpp"
 
 namespace nearfield {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "core/output.hpp"
 #include "files/results_file.hpp"
-#include "nearfield/output.hpp"
 #include "publish/pictures/picture_scale.hpp"
 
 namespace nearfield {

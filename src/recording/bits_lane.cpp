@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

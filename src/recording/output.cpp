@@ -12,7 +12,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
+#include "core/daemon_settings.hpp"
 #include "core/system/file_descriptor.hpp"
-#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield {
 

@@ -8,10 +8,10 @@
 #include <complex>
 #include <utility>
 
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "core/system/host.hpp"
 #include "files/nfr/nfr_results.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

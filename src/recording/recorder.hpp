@@ -14,12 +14,12 @@
 #include <thread>
 #include <vector>
 
+#include "core/daemon_settings.hpp"
+#include "core/output.hpp"
+#include "core/product.hpp"
 #include "core/system/inheriting_mutex.hpp"
 #include "core/system/wake_up.hpp"
 #include "files/nfr/nfr_format.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/output.hpp"
-#include "nearfield/product.hpp"
 #include "recording/bits_lane.hpp"
 #include "recording/bits_tap.hpp"
 #include "recording/lane.hpp"

@@ -8,10 +8,10 @@
 #include <random>
 #include <utility>
 
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "core/system/clocks.hpp"
 #include "files/nfr/nfr_results.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 #include "recording/recorder.hpp"
 
 /// The writer thread of the recorder.

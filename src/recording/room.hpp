@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/daemon_settings.hpp"
 #include "core/system/clocks.hpp"
-#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield {
 

@@ -8,10 +8,10 @@
 #include <stdexcept>
 
 #include "core/crc32c.hpp"
+#include "core/error.hpp"
+#include "core/settings.hpp"
 #include "core/system/clocks.hpp"
 #include "core/system/host.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/settings.hpp"
 #include "ring/header_block.hpp"
 
 namespace nearfield::ring {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/frame.hpp"
+#include "core/frame.hpp"
 #include "nearfield_ring.h"
 #include "ring/phase_rotation.hpp"
 

@@ -12,7 +12,7 @@
 #include <span>
 #include <string>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::ring {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "nearfield/product.hpp"
+#include "core/product.hpp"
 #include "nearfield_ring.h"
 
 namespace nearfield::ring {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "nearfield/daemon_settings.hpp"
+#include "core/daemon_settings.hpp"
 
 namespace nearfield::ring {
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "nearfield/error.hpp"
-#include "nearfield/runtime_folder.h"
+#include "core/error.hpp"
+#include "core/system/runtime_folder.h"
 
 namespace nearfield::ring {
 namespace {

@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "nearfield/output.hpp"
+#include "core/output.hpp"
 #include "ring/per_processor.hpp"
 #include "ring/ring_server.hpp"
 #include "ring/ring_writer.hpp"

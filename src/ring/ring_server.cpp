@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "nearfield_ring.h"
 
 namespace nearfield::ring {

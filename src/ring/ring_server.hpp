@@ -7,10 +7,10 @@
 #include <memory>
 #include <mutex>
 
+#include "core/daemon_settings.hpp"
 #include "core/system/file_descriptor.hpp"
 #include "core/system/inheriting_mutex.hpp"
 #include "core/system/unix_server.hpp"
-#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::ring {
 

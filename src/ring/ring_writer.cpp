@@ -11,7 +11,7 @@
 #include <cstring>
 #include <random>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::ring {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/daemon_settings.hpp"
 #include "core/system/file_descriptor.hpp"
-#include "nearfield/daemon_settings.hpp"
 #include "ring/frame_encoder.hpp"
 #include "ring/waker.hpp"
 

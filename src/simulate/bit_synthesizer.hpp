@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/geometry.hpp"
-#include "nearfield/layout.hpp"
+#include "core/geometry.hpp"
+#include "core/layout.hpp"
 #include "simulate/sigma_delta.hpp"
 
 namespace nearfield {

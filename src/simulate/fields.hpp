@@ -2,7 +2,7 @@
 #include <complex>
 #include <vector>
 
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 /// Sound fields in closed form, or as one- and two-dimensional integrals exact to about 1e-9. Phasors e^{+jwt}, peak;
 /// z = 0 is the surface and +z points to the array; velocities are positive along +z.

@@ -7,7 +7,7 @@
 #include <numbers>
 #include <set>
 
-#include "nearfield/image_grid.hpp"
+#include "core/image_grid.hpp"
 #include "simulate/points/interpolator.hpp"
 #include "simulate/points/point_player.hpp"
 #include "simulate/random.hpp"

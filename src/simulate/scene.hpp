@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
+#include "core/band.hpp"
+#include "core/settings.hpp"
 #include "files/files.hpp"
-#include "nearfield/band.hpp"
-#include "nearfield/settings.hpp"
 #include "simulate/bit_synthesizer.hpp"
 #include "simulate/fields.hpp"
 #include "simulate/mesh/mesh.hpp"

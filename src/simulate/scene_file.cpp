@@ -5,7 +5,7 @@
 
 #include "config/positions_file.hpp"
 #include "config/standard_input.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "simulate/scene_reader.hpp"
 
 namespace nearfield {

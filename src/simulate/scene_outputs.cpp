@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/error.hpp"
 #include "files/spectra_truth.hpp"
-#include "nearfield/error.hpp"
 #include "simulate/points/point_player.hpp"
 #include "simulate/random.hpp"
 #include "simulate/scene.hpp"

@@ -6,9 +6,9 @@
 #include <bit>
 #include <cstring>
 
+#include "core/error.hpp"
+#include "core/layout.hpp"
 #include "core/system/clocks.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/layout.hpp"
 
 namespace nearfield {
 namespace {

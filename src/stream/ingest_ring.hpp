@@ -7,10 +7,10 @@
 #include <span>
 #include <vector>
 
+#include "core/daemon_settings.hpp"
 #include "core/streaming_copy.hpp"
 #include "core/system/wake_up.hpp"
 #include "files/files.hpp"
-#include "nearfield/daemon_settings.hpp"
 #include "stream/huge_pages.hpp"
 #include "stream/packets/packet.hpp"
 #include "stream/received_map.hpp"

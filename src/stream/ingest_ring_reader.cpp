@@ -4,9 +4,9 @@
 #include <cstring>
 #include <thread>
 
+#include "core/error.hpp"
+#include "core/layout.hpp"
 #include "core/system/clocks.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/layout.hpp"
 #include "stream/ingest_ring.hpp"
 
 // Reader part of the ring.

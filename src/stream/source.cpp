@@ -6,9 +6,9 @@
 #include <cmath>
 #include <utility>
 
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "core/system/clocks.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 #include "stream/sources/pipe_source.hpp"
 #include "stream/sources/playback_source.hpp"
 #include "stream/sources/udp_source.hpp"

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/daemon_settings.hpp"
 #include "files/files.hpp"
-#include "nearfield/daemon_settings.hpp"
 #include "stream/ingest_ring.hpp"
 #include "stream/packets/packet_intake.hpp"
 

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <numbers>
 
+#include "core/error.hpp"
 #include "frontend/front_end.hpp"
-#include "nearfield/error.hpp"
 #include "pipeline/recording.hpp"
 #include "simulate/bit_synthesizer.hpp"
 #include "support/command.hpp"

@@ -8,7 +8,7 @@
 
 #include "bench/commands.hpp"
 #include "bench/common/report_program.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::bench {
 namespace {

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "config/schema/front_end_kinds.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "support/command.hpp"
 
 namespace nearfield::bench {

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/error.hpp"
 #include "frontend/front_end.hpp"
-#include "nearfield/error.hpp"
 #include "support/command.hpp"
 
 namespace nearfield::bench {

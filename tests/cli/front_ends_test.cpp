@@ -7,8 +7,8 @@
 #include <map>
 
 #include "config/schema/front_end_kinds.hpp"
+#include "core/metrics.hpp"
 #include "files/files.hpp"
-#include "nearfield/metrics.hpp"
 #include "support/command.hpp"
 #include "support/measures.hpp"
 

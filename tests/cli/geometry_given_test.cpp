@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/error.hpp"
 #include "files/files.hpp"
-#include "nearfield/error.hpp"
 #include "support/command.hpp"
 #include "support/recordings.hpp"
 

@@ -11,8 +11,8 @@
 #include <random>
 
 #include "config/positions_file.hpp"
+#include "core/image_grid.hpp"
 #include "files/files.hpp"
-#include "nearfield/image_grid.hpp"
 #include "support/command.hpp"
 #include "support/fields.hpp"
 #include "support/h5_values.hpp"

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <limits>
 
+#include "core/frame.hpp"
 #include "files/files.hpp"
-#include "nearfield/frame.hpp"
 #include "support/command.hpp"
 #include "support/measures.hpp"
 #include "support/recordings.hpp"

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/error.hpp"
 #include "files/results_file.hpp"
-#include "nearfield/error.hpp"
 #include "support/command.hpp"
 #include "support/measures.hpp"
 

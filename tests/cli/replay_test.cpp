@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/error.hpp"
 #include "files/results_file.hpp"
-#include "nearfield/error.hpp"
 #include "support/command.hpp"
 #include "support/measures.hpp"
 #include "support/recordings.hpp"

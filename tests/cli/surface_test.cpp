@@ -11,10 +11,10 @@
 #include <limits>
 #include <numbers>
 
+#include "core/settings.hpp"
 #include "files/files.hpp"
 #include "files/hdf5/h5_output.hpp"
 #include "files/results_file.hpp"
-#include "nearfield/settings.hpp"
 #include "support/command.hpp"
 #include "support/fields.hpp"
 #include "support/h5_values.hpp"

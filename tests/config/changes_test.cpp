@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "config/config.hpp"
+#include "core/daemon_settings.hpp"
 #include "frontend/popcount/settings.hpp"
-#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield {
 namespace {

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "config/written_file.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

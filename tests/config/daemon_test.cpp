@@ -3,8 +3,8 @@
 
 #include "config/config.hpp"
 #include "config/written_file.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

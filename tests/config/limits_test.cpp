@@ -3,7 +3,7 @@
 
 #include "config/config.hpp"
 #include "config/written_file.hpp"
-#include "nearfield/daemon_settings.hpp"
+#include "core/daemon_settings.hpp"
 
 namespace nearfield {
 namespace {

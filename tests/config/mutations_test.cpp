@@ -11,7 +11,7 @@
 
 #include "config/config.hpp"
 #include "config/written_file.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "support/places.hpp"
 
 /// Mistakes that people make in configurations, made at random places of the two that ship: each is refused with the

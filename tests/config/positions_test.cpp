@@ -8,7 +8,7 @@
 
 #include "config/config.hpp"
 #include "config/written_file.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 // The setting array.positions: what files are read, and what is wrong with others.
 namespace nearfield {

@@ -6,10 +6,10 @@
 #include "config/live_samples.hpp"
 #include "config/schema/front_end_kinds.hpp"
 #include "config/written_file.hpp"
+#include "core/daemon_settings.hpp"
 #include "frontend/dot_product/settings.hpp"
 #include "frontend/popcount/settings.hpp"
 #include "frontend/walsh_fourier/settings.hpp"
-#include "nearfield/daemon_settings.hpp"
 #include "support/places.hpp"
 
 namespace nearfield {

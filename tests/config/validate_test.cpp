@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "config/config.hpp"
+#include "core/error.hpp"
 #include "frontend/dot_product/settings.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 

@@ -9,7 +9,7 @@
 #include <limits>
 #include <random>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

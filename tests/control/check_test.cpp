@@ -12,8 +12,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "core/daemon_settings.hpp"
 #include "core/system/file_descriptor.hpp"
-#include "nearfield/daemon_settings.hpp"
 #include "support/command.hpp"
 
 // What `nearfieldd --check` sees of a machine, each in a world made for it.

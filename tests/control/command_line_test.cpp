@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::control {
 namespace {

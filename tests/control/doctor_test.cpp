@@ -16,7 +16,7 @@
 
 #include "control/doctor/diagnosis.hpp"
 #include "control/doctor/limited_run.hpp"
-#include "nearfield/daemon_settings.hpp"
+#include "core/daemon_settings.hpp"
 #include "support/command.hpp"
 
 /// The parts of `nearfield doctor`; the command itself is tested by tests/cli/doctor_test.py.

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "control/socket/exposure.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::control {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::control {
 namespace {

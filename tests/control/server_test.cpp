@@ -16,8 +16,8 @@
 
 #include "control/socket/client.hpp"
 #include "control/socket/unix_socket.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "support/command.hpp"
 
 namespace nearfield::control {

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "support/command.hpp"
 
 namespace nearfield::control {

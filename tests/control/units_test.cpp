@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "config/config.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/runtime_folder.h"
+#include "core/daemon_settings.hpp"
+#include "core/system/runtime_folder.h"
 #include "support/command.hpp"
 #include "support/places.hpp"
 

@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <functional>
 
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/runtime_folder.h"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
+#include "core/system/runtime_folder.h"
 #include "support/command.hpp"
 
 // Where sockets lie by default, for root and for others, daemon and client.

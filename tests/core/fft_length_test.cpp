@@ -1,4 +1,4 @@
-#include "nearfield/fft_length.hpp"
+#include "core/fft_length.hpp"
 
 #include <gtest/gtest.h>
 

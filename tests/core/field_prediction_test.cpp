@@ -1,4 +1,4 @@
-#include "nearfield/field_prediction.hpp"
+#include "core/field_prediction.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "nearfield/geometry.hpp"
+#include "core/geometry.hpp"
 #include "support/positions.hpp"
 
 // What is said of places that are possible, and yet look wrong.

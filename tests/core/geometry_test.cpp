@@ -1,4 +1,4 @@
-#include "nearfield/geometry.hpp"
+#include "core/geometry.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <limits>
 #include <random>
 
-#include "nearfield/error.hpp"
-#include "nearfield/layout.hpp"
+#include "core/error.hpp"
+#include "core/layout.hpp"
 #include "support/positions.hpp"
 
 // What positions that were given one by one make of an array.

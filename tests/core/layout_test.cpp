@@ -1,10 +1,10 @@
-#include "nearfield/layout.hpp"
+#include "core/layout.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -1,10 +1,10 @@
-#include "nearfield/microphone_use.hpp"
+#include "core/microphone_use.hpp"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield {
 namespace {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "support/command.hpp"
 
 namespace nearfield {

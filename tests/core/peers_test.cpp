@@ -7,8 +7,8 @@
 
 #include <array>
 
+#include "core/error.hpp"
 #include "core/system/file_descriptor.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "support/command.hpp"
 
 namespace nearfield {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "support/command.hpp"
 
 namespace nearfield {

@@ -12,8 +12,8 @@
 #include <fstream>
 #include <thread>
 
+#include "core/error.hpp"
 #include "core/system/file_descriptor.hpp"
-#include "nearfield/error.hpp"
 #include "support/command.hpp"
 
 namespace nearfield {

@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "support/command.hpp"
 
 namespace nearfield {

@@ -8,8 +8,8 @@
 #include <string>
 #include <thread>
 
+#include "core/error.hpp"
 #include "core/stoppable.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
 namespace {

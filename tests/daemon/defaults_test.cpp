@@ -7,8 +7,8 @@
 #include <regex>
 #include <set>
 
+#include "core/daemon_settings.hpp"
 #include "daemon/nearfieldd_process.hpp"
-#include "nearfield/daemon_settings.hpp"
 
 // Defaults that meet: programs that are started without any option find each other, and pages name the same places.
 namespace nearfield {

@@ -8,7 +8,7 @@
 #include <numbers>
 #include <random>
 
-#include "nearfield/daemon_settings.hpp"
+#include "core/daemon_settings.hpp"
 
 namespace nearfield::daemon {
 namespace {

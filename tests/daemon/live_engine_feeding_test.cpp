@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/daemon_settings.hpp"
 #include "core/system/clocks.hpp"
 #include "daemon/live_rig.hpp"
-#include "nearfield/daemon_settings.hpp"
 
 // Hops that are fed before their ends: how the engine's thread waits for a window.
 namespace nearfield::daemon {

@@ -15,10 +15,10 @@
 #include <thread>
 
 #include "config/config.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "core/system/clocks.hpp"
 #include "daemon/live_rig.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 #include "stream/packets/packet_intake.hpp"
 #include "stream/sending/fault_injector.hpp"
 #include "stream/sending/packet_sender.hpp"

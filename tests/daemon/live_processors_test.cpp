@@ -8,9 +8,9 @@
 #include <ostream>
 
 #include "config/config.hpp"
+#include "core/error.hpp"
 #include "core/product_values.hpp"
 #include "daemon/live_rig.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
 namespace {

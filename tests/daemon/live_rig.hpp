@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/daemon_settings.hpp"
 #include "core/system/clocks.hpp"
 #include "daemon/daemon_support.hpp"
-#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::daemon {
 

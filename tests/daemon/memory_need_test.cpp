@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "daemon/daemon_support.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
 namespace {

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "control/socket/client.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "support/command.hpp"
 #include "support/places.hpp"
 #include "support/recordings.hpp"

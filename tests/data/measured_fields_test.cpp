@@ -7,10 +7,10 @@
 
 #include "cl/device.hpp"
 #include "config/config.hpp"
+#include "core/metrics.hpp"
 #include "files/files.hpp"
 #include "frontend/front_end.hpp"
 #include "imaging/shared/imager.hpp"
-#include "nearfield/metrics.hpp"
 #include "support/command.hpp"
 #include "support/fields.hpp"
 #include "support/h5_values.hpp"

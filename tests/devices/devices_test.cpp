@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "core/error.hpp"
 #include "devices/two_devices.hpp"
 #include "engine/engine.hpp"
 #include "engine/feeder.hpp"
 #include "engine/paced_staging.hpp"
-#include "nearfield/error.hpp"
 
 /// Processors on devices of their own, and taps that processors share.
 namespace nearfield {

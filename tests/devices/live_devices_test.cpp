@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "core/daemon_settings.hpp"
 #include "daemon/device_check.hpp"
 #include "daemon/live_rig.hpp"
 #include "devices/two_devices.hpp"
-#include "nearfield/daemon_settings.hpp"
 
 /// Live, on two devices.
 namespace nearfield::daemon {

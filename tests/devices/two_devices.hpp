@@ -7,8 +7,8 @@
 
 #include "cl/device.hpp"
 #include "config/config.hpp"
+#include "core/settings.hpp"
 #include "engine/engine_parts.hpp"
-#include "nearfield/settings.hpp"
 
 /// Two devices of PoCL, "basic" and "pthread", whatever the machine has.
 namespace nearfield::test {

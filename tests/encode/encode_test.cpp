@@ -9,8 +9,8 @@
 #include <limits>
 #include <numbers>
 
+#include "core/error.hpp"
 #include "encode/wav_file.hpp"
-#include "nearfield/error.hpp"
 #include "simulate/random.hpp"
 #include "simulate/spectrum.hpp"
 #include "simulate/temporary_folder.hpp"

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <numbers>
 
+#include "core/error.hpp"
+#include "core/geometry.hpp"
 #include "encode/wav_file.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/geometry.hpp"
 #include "simulate/spectrum.hpp"
 #include "simulate/temporary_folder.hpp"
 

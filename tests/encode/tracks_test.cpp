@@ -3,9 +3,9 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/error.hpp"
 #include "encode/sound_file.hpp"
 #include "encode/wav_file.hpp"
-#include "nearfield/error.hpp"
 #include "simulate/scene.hpp"
 #include "simulate/spectrum.hpp"
 #include "simulate/temporary_folder.hpp"

@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
+#include "core/error.hpp"
 #include "files/files.hpp"
 #include "files/hdf5/h5.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::test {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -1,7 +1,7 @@
 #include "frontend/common/bit_ring.hpp"
 
+#include "core/error.hpp"
 #include "frontend/test_bits.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -9,12 +9,12 @@
 #include <numbers>
 #include <optional>
 
+#include "core/error.hpp"
+#include "core/frame.hpp"
 #include "frontend/dot_product/settings.hpp"
 #include "frontend/front_end_support.hpp"
 #include "frontend/samples/sample_front_end_reference.hpp"
 #include "frontend/test_bits.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/frame.hpp"
 #include "support/command.hpp"
 #include "support/environment.hpp"
 

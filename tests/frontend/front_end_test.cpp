@@ -9,12 +9,12 @@
 #include <set>
 
 #include "config/schema/front_end_kinds.hpp"
+#include "core/error.hpp"
+#include "core/frame.hpp"
 #include "frontend/front_end_reference.hpp"
 #include "frontend/front_end_support.hpp"
 #include "frontend/samples/sample_front_end_reference.hpp"
 #include "frontend/test_bits.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/frame.hpp"
 
 namespace nearfield {
 namespace {

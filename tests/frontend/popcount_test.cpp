@@ -7,12 +7,12 @@
 #include <limits>
 #include <numbers>
 
+#include "core/error.hpp"
+#include "core/frame.hpp"
 #include "frontend/front_end_support.hpp"
 #include "frontend/popcount/popcount_reference.hpp"
 #include "frontend/popcount/settings.hpp"
 #include "frontend/test_bits.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/frame.hpp"
 
 namespace nearfield {
 namespace {

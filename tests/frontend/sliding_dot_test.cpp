@@ -2,11 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include "core/frame.hpp"
 #include "frontend/front_end_reference.hpp"
 #include "frontend/front_end_support.hpp"
 #include "frontend/samples/decimator_design.hpp"
 #include "frontend/test_bits.hpp"
-#include "nearfield/frame.hpp"
 
 namespace nearfield {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/layout.hpp"
+#include "core/layout.hpp"
 
 namespace nearfield::testing {
 

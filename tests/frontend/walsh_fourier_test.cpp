@@ -6,12 +6,12 @@
 #include <limits>
 #include <numbers>
 
+#include "core/error.hpp"
+#include "core/frame.hpp"
 #include "frontend/front_end_support.hpp"
 #include "frontend/test_bits.hpp"
 #include "frontend/walsh_fourier/settings.hpp"
 #include "frontend/walsh_fourier/walsh_fourier_reference.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/frame.hpp"
 
 namespace nearfield {
 namespace {

@@ -8,10 +8,10 @@
 #include <numbers>
 #include <string>
 
+#include "core/error.hpp"
 #include "frontend/test_bits.hpp"
 #include "frontend/walsh_fourier/walsh_fourier_reference.hpp"
 #include "frontend/walsh_fourier/walsh_summation.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "nearfield/geometry.hpp"
+#include "core/geometry.hpp"
 
 /// Spectra of a simulated array: known fields, white noise, microphones that are bad in known ways.
 namespace nearfield::test {

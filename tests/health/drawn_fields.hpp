@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "nearfield/geometry.hpp"
+#include "core/geometry.hpp"
 
 /// Fields of ten kinds, drawn at random, as a healthy array may meet them.
 namespace nearfield::test {

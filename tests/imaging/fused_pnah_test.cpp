@@ -7,10 +7,10 @@
 #include <optional>
 #include <random>
 
+#include "core/fft_length.hpp"
 #include "imaging/plain_work_groups.hpp"
 #include "imaging/pnah/pnah_reference.hpp"
 #include "imaging/shared/short_dft.hpp"
-#include "nearfield/fft_length.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 

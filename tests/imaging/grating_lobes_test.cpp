@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/frame.hpp"
 #include "imaging/shared/array_plan.hpp"
-#include "nearfield/frame.hpp"
 #include "support/positions.hpp"
 
 // From which wavenumber on an array takes one direction for another.

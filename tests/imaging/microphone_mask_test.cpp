@@ -8,11 +8,11 @@
 #include <numeric>
 #include <random>
 
+#include "core/error.hpp"
 #include "imaging/imager_paths.hpp"
 #include "imaging/imager_table.hpp"
 #include "imaging/priors/make_mask.hpp"
 #include "imaging/shared/imager.hpp"
-#include "nearfield/error.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 

@@ -8,9 +8,9 @@
 #include <optional>
 #include <string>
 
+#include "core/error.hpp"
 #include "imaging/operators/operator_memory.hpp"
 #include "imaging/operators/prior.hpp"
-#include "nearfield/error.hpp"
 
 /// Sources of the prior of operators, a wall beside them, and the memory of their models.
 namespace nearfield {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <random>
 
+#include "core/error.hpp"
 #include "imaging/eight_cases.hpp"
 #include "imaging/imager_paths.hpp"
 #include "imaging/imager_table.hpp"
@@ -16,7 +17,6 @@
 #include "imaging/shared/image_surface.hpp"
 #include "imaging/sonah/sonah.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
-#include "nearfield/error.hpp"
 #include "support/command.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"

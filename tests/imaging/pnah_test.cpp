@@ -3,12 +3,12 @@
 #include <limits>
 #include <random>
 
+#include "core/error.hpp"
+#include "core/frame.hpp"
 #include "imaging/imager_paths.hpp"
 #include "imaging/imager_table.hpp"
 #include "imaging/pnah/pnah_reference.hpp"
 #include "imaging/pnah/staged_pnah.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/frame.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 

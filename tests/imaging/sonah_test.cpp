@@ -8,10 +8,10 @@
 #include <optional>
 #include <random>
 
+#include "core/error.hpp"
 #include "imaging/imager_paths.hpp"
 #include "imaging/imager_table.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
-#include "nearfield/error.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 

@@ -6,13 +6,13 @@
 #include <limits>
 #include <random>
 
+#include "core/error.hpp"
 #include "imaging/imager_paths.hpp"
 #include "imaging/imager_table.hpp"
 #include "imaging/priors/surface_model.hpp"
 #include "imaging/shared/image_surface.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
 #include "imaging/sonah/wave_search.hpp"
-#include "nearfield/error.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 

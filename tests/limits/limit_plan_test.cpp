@@ -8,9 +8,9 @@
 #include <limits>
 #include <utility>
 
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "limits/limit_support.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::limits {
 namespace {

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "core/daemon_settings.hpp"
+#include "core/frame.hpp"
 #include "limits/limit_plan.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/frame.hpp"
 
 namespace nearfield::test {
 

@@ -6,9 +6,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/daemon_settings.hpp"
 #include "limits/limit_support.hpp"
 #include "limits/limit_words.hpp"
-#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::limits {
 namespace {

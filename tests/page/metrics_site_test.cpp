@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::page {
 namespace {

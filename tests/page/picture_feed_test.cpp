@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "page/picture.hpp"
 #include "ring/ring_output.hpp"
 #include "ring/ring_support.hpp"

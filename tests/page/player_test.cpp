@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 /// What may be asked of recordings that the page opens.
 namespace nearfield::page {

@@ -7,10 +7,10 @@
 #include <random>
 
 #include "config/config.hpp"
+#include "core/error.hpp"
 #include "engine/engine.hpp"
 #include "engine/feeder.hpp"
 #include "files/files.hpp"
-#include "nearfield/error.hpp"
 #include "pipeline/masks.hpp"
 #include "pipeline/replay.hpp"
 #include "support/command.hpp"

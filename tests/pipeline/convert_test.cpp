@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "core/error.hpp"
 #include "files/files.hpp"
 #include "files/nfr/nfr_convert.hpp"
 #include "files/results_file.hpp"
-#include "nearfield/error.hpp"
 #include "pipeline/recording.hpp"
 #include "pipeline/replay.hpp"
 #include "recording/recorder.hpp"

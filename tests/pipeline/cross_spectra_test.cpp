@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <limits>
 
+#include "core/error.hpp"
 #include "files/cross_spectra_file.hpp"
 #include "files/files.hpp"
-#include "nearfield/error.hpp"
 #include "support/command.hpp"
 
 namespace nearfield {

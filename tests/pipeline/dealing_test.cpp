@@ -8,8 +8,8 @@
 
 #include "config/config.hpp"
 #include "config/schema/front_end_kinds.hpp"
+#include "core/error.hpp"
 #include "files/files.hpp"
-#include "nearfield/error.hpp"
 #include "pipeline/replay.hpp"
 #include "support/command.hpp"
 #include "support/outputs.hpp"

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <random>
 
+#include "core/error.hpp"
 #include "files/files.hpp"
 #include "files/nfr/nfr_format.hpp"
-#include "nearfield/error.hpp"
 #include "pipeline/replay.hpp"
 #include "support/command.hpp"
 #include "support/outputs.hpp"

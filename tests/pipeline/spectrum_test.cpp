@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "config/config.hpp"
+#include "core/error.hpp"
+#include "core/frame.hpp"
 #include "engine/engine.hpp"
 #include "engine/feeder.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/frame.hpp"
 
 /// The processor `spectrum` in an engine that is fed with bits.
 namespace nearfield {

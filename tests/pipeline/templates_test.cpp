@@ -5,8 +5,8 @@
 #include <numbers>
 #include <random>
 
+#include "core/error.hpp"
 #include "files/files.hpp"
-#include "nearfield/error.hpp"
 #include "pipeline/templates/make_templates.hpp"
 #include "support/command.hpp"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "processors/beamform_support.hpp"
 
 /// A beamformer's answer to one source, without data.

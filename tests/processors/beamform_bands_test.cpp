@@ -5,7 +5,7 @@
 #include <random>
 
 #include "config/spectra_of_processors.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "processors/beamform_support.hpp"
 
 /// Mean squares of bands in place of maps of single frequencies.

@@ -5,8 +5,8 @@
 #include <limits>
 #include <random>
 
+#include "core/error.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "nearfield/error.hpp"
 #include "processors/beamform/largest_plane.hpp"
 #include "processors/beamform/published_reference.hpp"
 #include "processors/beamform_support.hpp"

@@ -6,10 +6,10 @@
 #include <numbers>
 
 #include "config/config.hpp"
+#include "core/error.hpp"
 #include "core/file_text.hpp"
 #include "files/array_files_on_disk.hpp"
 #include "files/hdf5/h5_output.hpp"
-#include "nearfield/error.hpp"
 #include "processors/beamform/snapshots.hpp"
 #include "processors/far_field/grid.hpp"
 #include "processors/far_field/shading.hpp"

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <random>
 
+#include "core/error.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "nearfield/error.hpp"
 #include "processors/beamform_support.hpp"
 
 /// Methods that map the last snapshots together: the device, which has no matrix of cross-spectra, against the

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/error.hpp"
 #include "files/templates_file.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "nearfield/error.hpp"
 #include "processors/beamform_support.hpp"
 #include "processors/far_field/subset.hpp"
 #include "support/command.hpp"

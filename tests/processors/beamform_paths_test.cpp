@@ -3,9 +3,9 @@
 
 #include <limits>
 
+#include "core/error.hpp"
 #include "imaging/plain_work_groups.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "nearfield/error.hpp"
 #include "processors/beamform/das_path.hpp"
 #include "processors/beamform/lattice.hpp"
 #include "processors/beamform_support.hpp"

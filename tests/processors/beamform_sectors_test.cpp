@@ -5,8 +5,8 @@
 #include <cmath>
 #include <random>
 
+#include "core/error.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "nearfield/error.hpp"
 #include "processors/beamform_support.hpp"
 
 /// Mean squares of the sources in sectors.

@@ -11,10 +11,10 @@
 
 #include "config/config.hpp"
 #include "config/schema/processor_kinds.hpp"
+#include "core/error.hpp"
+#include "core/frame.hpp"
 #include "frontend/common/clipping.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/frame.hpp"
 #include "processors/far_field/array.hpp"
 #include "processors/listen/settings.hpp"
 #include "processors/processor.hpp"

@@ -10,9 +10,9 @@
 
 #include "config/config.hpp"
 #include "config/schema/processor_kinds.hpp"
+#include "core/error.hpp"
 #include "core/product_values.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "nearfield/error.hpp"
 #include "processors/processor.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"

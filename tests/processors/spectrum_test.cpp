@@ -9,8 +9,8 @@
 
 #include "config/config.hpp"
 #include "config/schema/processor_kinds.hpp"
+#include "core/error.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "nearfield/error.hpp"
 #include "processors/processor.hpp"
 #include "processors/spectrum/settings.hpp"
 

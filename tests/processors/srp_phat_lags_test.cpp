@@ -4,8 +4,8 @@
 #include <limits>
 #include <string>
 
+#include "core/error.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "nearfield/error.hpp"
 #include "processors/srp_phat_support.hpp"
 
 /// The map in the time domain: pairs of microphones and their lags.

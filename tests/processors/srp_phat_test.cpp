@@ -5,8 +5,8 @@
 #include <limits>
 #include <string>
 
+#include "core/error.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "nearfield/error.hpp"
 #include "processors/srp_phat_support.hpp"
 
 /// Closed forms of the map, and the device against the reference.

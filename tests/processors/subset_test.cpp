@@ -6,8 +6,8 @@
 #include <numbers>
 #include <set>
 
+#include "core/error.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "nearfield/error.hpp"
 #include "processors/beamform_support.hpp"
 #include "processors/srp_phat_support.hpp"
 #include "support/positions.hpp"

@@ -7,8 +7,8 @@
 #include <limits>
 #include <set>
 
+#include "core/error.hpp"
 #include "files/files.hpp"
-#include "nearfield/error.hpp"
 #include "publish/pictures/array_picture.hpp"
 #include "publish/png.hpp"
 #include "support/command.hpp"

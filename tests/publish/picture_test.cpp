@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/colours.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "publish/png.hpp"
 
 namespace nearfield {

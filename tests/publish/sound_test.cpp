@@ -10,7 +10,7 @@
 #include <memory>
 #include <numeric>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "publish/sound/wav_output.hpp"
 #include "support/command.hpp"
 

@@ -8,8 +8,8 @@
 #include <functional>
 #include <numbers>
 
+#include "core/error.hpp"
 #include "files/spectra_truth.hpp"
-#include "nearfield/error.hpp"
 #include "support/command.hpp"
 
 namespace nearfield {

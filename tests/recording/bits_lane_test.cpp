@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "recording_support.hpp"
 
 namespace nearfield::test {

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "recording_support.hpp"
 
 namespace nearfield::test {

@@ -19,10 +19,10 @@
 #include <thread>
 #include <vector>
 
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "core/system/clocks.hpp"
 #include "files/files.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 #include "recording/output.hpp"
 #include "recording_support.hpp"
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "core/daemon_settings.hpp"
 #include "files/nfr/nfr_format.hpp"
 #include "files/nfr/nfr_reader.hpp"
-#include "nearfield/daemon_settings.hpp"
 #include "recording/bits_tap.hpp"
 #include "recording/recorder.hpp"
 #include "support/command.hpp"

@@ -4,9 +4,9 @@
 #include <map>
 #include <random>
 
+#include "core/error.hpp"
 #include "files/nfr/nfr_reader.hpp"
 #include "files/nfr/nfr_results.hpp"
-#include "nearfield/error.hpp"
 #include "recording/recorder.hpp"
 #include "recording_support.hpp"
 

@@ -23,10 +23,10 @@
 #include <thread>
 #include <vector>
 
+#include "core/daemon_settings.hpp"
 #include "core/system/clocks.hpp"
 #include "core/system/file_descriptor.hpp"
 #include "files/nfr/nfr_format.hpp"
-#include "nearfield/daemon_settings.hpp"
 #include "recording/output.hpp"
 #include "recording/recording_support.hpp"
 

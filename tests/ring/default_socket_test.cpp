@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "nearfield/daemon_settings.hpp"
+#include "core/daemon_settings.hpp"
 #include "ring/ring_output.hpp"
 #include "ring_support.hpp"
 

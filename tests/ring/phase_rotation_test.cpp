@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "ring/frame_encoder.hpp"
 #include "ring_support.hpp"
 

@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "ring/ring_output.hpp"
 #include "ring_support.hpp"
 

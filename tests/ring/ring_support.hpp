@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/frame.hpp"
+#include "core/frame.hpp"
 #include "support/outputs.hpp"
 
 /// Frames whose every value follows from their sequence, so that a torn one is certain to be noticed.

@@ -9,7 +9,7 @@
 #include <limits>
 #include <thread>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "ring/ring_output.hpp"
 #include "ring_support.hpp"
 

@@ -14,9 +14,9 @@
 #include <thread>
 
 #include "cli/command.hpp"
+#include "core/error.hpp"
 #include "core/system/file_descriptor.hpp"
 #include "core/system/unix_listener.hpp"
-#include "nearfield/error.hpp"
 #include "ring/ring_output.hpp"
 #include "ring_support.hpp"
 

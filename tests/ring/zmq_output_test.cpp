@@ -10,8 +10,8 @@
 #include <optional>
 #include <zmq.hpp>
 
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "ring_support.hpp"
 
 namespace nearfield::ring {

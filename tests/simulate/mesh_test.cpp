@@ -9,7 +9,7 @@
 #include <numbers>
 #include <set>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "simulate/mesh/sobol.hpp"
 #include "simulate/random.hpp"
 #include "simulate/scene.hpp"

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <numbers>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "simulate/points/signal.hpp"
 #include "simulate/scene.hpp"
 #include "simulate/spectrum.hpp"

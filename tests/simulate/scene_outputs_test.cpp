@@ -4,9 +4,9 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/error.hpp"
+#include "core/image_grid.hpp"
 #include "files/spectra_truth.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/image_grid.hpp"
 #include "simulate/scene.hpp"
 #include "simulate/temporary_folder.hpp"
 

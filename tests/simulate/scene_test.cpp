@@ -9,7 +9,7 @@
 #include <numbers>
 #include <numeric>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "simulate/spectrum.hpp"
 #include "simulate/temporary_folder.hpp"
 #include "support/places.hpp"

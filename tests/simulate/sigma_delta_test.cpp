@@ -7,7 +7,7 @@
 #include <numbers>
 #include <vector>
 
-#include "nearfield/geometry.hpp"
+#include "core/geometry.hpp"
 #include "simulate/spectrum.hpp"
 
 namespace nearfield {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "stream/packets/packet_intake.hpp"
 #include "stream/sending/fault_injector.hpp"
 #include "stream/source.hpp"

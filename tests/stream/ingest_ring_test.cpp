@@ -6,8 +6,8 @@
 #include <random>
 #include <thread>
 
+#include "core/error.hpp"
 #include "core/system/clocks.hpp"
-#include "nearfield/error.hpp"
 #include "stream/stream_support.hpp"
 
 namespace nearfield {

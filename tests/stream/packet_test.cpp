@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "stream/stream_support.hpp"
 
 namespace nearfield {

@@ -10,9 +10,9 @@
 #include <numbers>
 #include <thread>
 
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "core/system/clocks.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 #include "stream/sending/packet_sender.hpp"
 #include "stream/source.hpp"
 #include "stream/sources/playback.hpp"

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "nearfield/geometry.hpp"
+#include "core/geometry.hpp"
 
 /// Closed-form fields for tests of the imager, phasors e^{+jwt}, z = 0 the surface, +z towards the array.
 namespace nearfield::test {

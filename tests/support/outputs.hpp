@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "nearfield/output.hpp"
+#include "core/output.hpp"
 
 namespace nearfield::test {
 

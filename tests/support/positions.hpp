@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/geometry.hpp"
+#include "core/geometry.hpp"
 
 /// Arrays whose microphones were placed one by one, for tests.
 namespace nearfield::test {

@@ -16,9 +16,9 @@
 #include "cli/picture_options.hpp"
 #include "cli/progress.hpp"
 #include "config/config.hpp"
+#include "core/error.hpp"
 #include "core/place_text.hpp"
 #include "files/array_files_on_disk.hpp"
-#include "nearfield/error.hpp"
 #include "processors/beamform/beam_pattern.hpp"
 #include "publish/outputs.hpp"
 
@@ -265,7 +265,8 @@ void add_beampattern(CLI::App& app) {
       "    --set processors.line.grid.kind=line --set processors.line.grid.distance_m=inf \\\n"
       "    --source 30,0 --frequency 2000 --png pictures --db -o pattern.h5\n"
       "\n"
-      "Exit codes: 0, 64 (options), 66 (no such file, or no Python package for the curve), 74 (output), 78 (configuration).");
+      "Exit codes: 0, 64 (options), 66 (no such file, or no Python package for the curve), 74 (output), 78 "
+      "(configuration).");
   command->add_option("-c,--config", arguments->config, "settings, YAML (- is standard input)");
   command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
       ->allow_extra_args(false)

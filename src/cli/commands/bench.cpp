@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "core/error.hpp"
 #include "core/system/program_file.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::cli {
 namespace {

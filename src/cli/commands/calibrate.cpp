@@ -12,7 +12,7 @@
 #include "cli/paths.hpp"
 #include "config/config.hpp"
 #include "config/device_choice.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "cli/command.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "publish/comparison/comparison.hpp"
 #include "publish/comparison/truth_comparison.hpp"
 

@@ -6,8 +6,8 @@
 #include "cli/command.hpp"
 #include "cli/paths.hpp"
 #include "cli/progress.hpp"
+#include "core/error.hpp"
 #include "files/nfr/nfr_convert.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/progress.hpp"
 #include "cli/recorded_settings.hpp"
 #include "config/device_choice.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "pipeline/cross_spectra/cross_spectra.hpp"
 
 namespace nearfield::cli {

@@ -14,9 +14,9 @@
 #include "cli/wait.hpp"
 #include "control/socket/client.hpp"
 #include "control/socket/status_text.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "files/facts.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 #include "page/token.hpp"
 
 namespace nearfield::cli {

@@ -13,10 +13,10 @@
 
 #include "config/suggestion.hpp"
 #include "config/yaml_reader.hpp"
+#include "core/error.hpp"
 #include "core/system/partial_file.hpp"
 #include "core/system/peers.hpp"
 #include "files/facts.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::cli {
 namespace {

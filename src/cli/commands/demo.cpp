@@ -33,10 +33,10 @@
 #include "cli/terminal_picture.hpp"
 #include "config/yaml_text.hpp"
 #include "control/socket/client.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "core/system/secret_file.hpp"
 #include "core/system/terminal.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 #include "page/token.hpp"
 
 namespace nearfield::cli {

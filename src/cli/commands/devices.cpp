@@ -8,7 +8,7 @@
 
 #include "cl/device.hpp"
 #include "cli/command.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::cli {
 namespace {

@@ -20,11 +20,11 @@
 #include "control/checks/check.hpp"
 #include "control/doctor/diagnosis.hpp"
 #include "control/doctor/limited_run.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "core/file_text.hpp"
 #include "core/system/clocks.hpp"
 #include "core/system/program_file.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::cli {
 namespace {

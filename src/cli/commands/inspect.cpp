@@ -9,10 +9,10 @@
 #include "cli/recorded_settings.hpp"
 #include "config/config.hpp"
 #include "config/device_choice.hpp"
+#include "core/error.hpp"
 #include "core/file_text.hpp"
 #include "engine/microphone_watch.hpp"
 #include "files/files.hpp"
-#include "nearfield/error.hpp"
 #include "pipeline/microphones/microphone_inspection.hpp"
 
 namespace nearfield::cli {

@@ -8,8 +8,8 @@
 #include "cli/recorded_settings.hpp"
 #include "cli/stop_signal.hpp"
 #include "config/device_choice.hpp"
+#include "core/error.hpp"
 #include "core/system/partial_file.hpp"
-#include "nearfield/error.hpp"
 #include "pipeline/replay.hpp"
 
 namespace nearfield::cli {

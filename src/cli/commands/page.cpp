@@ -12,7 +12,7 @@
 
 #include "cli/command.hpp"
 #include "cli/stop_signal.hpp"
-#include "nearfield/daemon_settings.hpp"
+#include "core/daemon_settings.hpp"
 #include "page/http_server.hpp"
 #include "page/token.hpp"
 #include "version/version.hpp"

@@ -6,8 +6,8 @@
 #include "cli/command.hpp"
 #include "cli/picture_options.hpp"
 #include "cli/progress.hpp"
+#include "core/error.hpp"
 #include "files/results_file.hpp"
-#include "nearfield/error.hpp"
 #include "pipeline/replay.hpp"
 #include "publish/outputs.hpp"
 

@@ -30,13 +30,13 @@
 #include "config/device_choice.hpp"
 #include "config/standard_input.hpp"
 #include "config/yaml_text.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "core/file_text.hpp"
 #include "core/stoppable.hpp"
 #include "core/system/unix_listener.hpp"
 #include "files/files.hpp"
 #include "files/nfr/nfr_convert.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::cli {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "cli/command.hpp"
 #include "cli/paths.hpp"
+#include "core/error.hpp"
 #include "core/system/partial_file.hpp"
 #include "files/files.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::cli {
 namespace {

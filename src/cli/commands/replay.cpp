@@ -13,9 +13,9 @@
 #include "cli/recorded_settings.hpp"
 #include "cli/stop_signal.hpp"
 #include "config/device_choice.hpp"
+#include "core/error.hpp"
 #include "engine/devices.hpp"
 #include "files/results_file.hpp"
-#include "nearfield/error.hpp"
 #include "publish/outputs.hpp"
 #include "publish/sound/wav_output.hpp"
 

@@ -23,10 +23,10 @@
 #include "control/crash/crash_report.hpp"
 #include "control/doctor/limited_run.hpp"
 #include "control/socket/client.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "core/system/partial_file.hpp"
 #include "core/system/program_file.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::cli {
 namespace {

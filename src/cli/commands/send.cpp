@@ -7,9 +7,9 @@
 
 #include "cli/command.hpp"
 #include "cli/stop_signal.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "encode/sound_file.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 #include "stream/sending/packet_sender.hpp"
 
 namespace nearfield::cli {

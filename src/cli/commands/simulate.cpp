@@ -6,8 +6,8 @@
 #include "cli/command.hpp"
 #include "cli/paths.hpp"
 #include "cli/progress.hpp"
+#include "core/error.hpp"
 #include "encode/sound_file.hpp"
-#include "nearfield/error.hpp"
 #include "simulate/scene.hpp"
 
 namespace nearfield::cli {

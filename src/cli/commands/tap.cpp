@@ -20,10 +20,10 @@
 #include "cli/commands/tap_sound.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/wait.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/frame.hpp"
-#include "nearfield/microphone_use.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
+#include "core/frame.hpp"
+#include "core/microphone_use.hpp"
 
 namespace nearfield::cli {
 namespace {

@@ -9,8 +9,8 @@
 #include <complex>
 #include <cstdio>
 
+#include "core/level.hpp"
 #include "core/system/terminal.hpp"
-#include "nearfield/level.hpp"
 
 namespace nearfield::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/product.hpp"
+#include "core/product.hpp"
 
 namespace nearfield::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::cli {
 namespace {

@@ -10,10 +10,10 @@
 #include "cli/paths.hpp"
 #include "config/config.hpp"
 #include "config/device_choice.hpp"
+#include "core/error.hpp"
 #include "core/place_text.hpp"
 #include "files/array_files_on_disk.hpp"
 #include "files/templates_file.hpp"
-#include "nearfield/error.hpp"
 #include "pipeline/templates/make_templates.hpp"
 #include "processors/far_field/grid.hpp"
 

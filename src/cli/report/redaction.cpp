@@ -14,8 +14,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "core/daemon_settings.hpp"
 #include "core/system/host.hpp"
-#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::cli {
 namespace {

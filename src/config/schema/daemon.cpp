@@ -6,8 +6,8 @@
 
 #include "config/schema/sections.hpp"
 #include "config/yaml_text.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/network.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/system/network.hpp"
 
 namespace nearfield::schema {
 namespace {

@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "config/yaml_text.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/fft_length.hpp"
 #include "core/lengths.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/fft_length.hpp"
 
 namespace nearfield::schema {
 namespace {

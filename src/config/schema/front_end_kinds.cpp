@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::schema {
 

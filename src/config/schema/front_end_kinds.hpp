@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "config/contradictions.hpp"
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield::schema {
 

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "config/schema/sections.hpp"
-#include "nearfield/daemon_settings.hpp"
+#include "core/daemon_settings.hpp"
 
 namespace nearfield::schema {
 namespace {

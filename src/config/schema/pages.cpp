@@ -13,7 +13,7 @@
 
 #include "config/schema/processor_kinds.hpp"
 #include "config/schema/sections.hpp"
-#include "nearfield/daemon_settings.hpp"
+#include "core/daemon_settings.hpp"
 
 namespace nearfield::schema {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "nearfield/band.hpp"
-#include "nearfield/processor_settings.hpp"
+#include "core/band.hpp"
+#include "core/processor_settings.hpp"
 
 namespace nearfield {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include "config/schema/section.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/settings.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/settings.hpp"
 
 /// The sections of a configuration. Each function describes one, whose settings are stored in its second argument.
 namespace nearfield::schema {

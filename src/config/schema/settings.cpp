@@ -5,7 +5,7 @@
 
 #include "config/schema/sections.hpp"
 #include "config/schema/subset.hpp"
-#include "nearfield/clock.hpp"
+#include "core/clock.hpp"
 
 namespace nearfield::schema {
 namespace {

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "config/schema/form.hpp"
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield::schema {
 

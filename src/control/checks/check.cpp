@@ -8,8 +8,8 @@
 #include "config/live_samples.hpp"
 #include "control/checks/check_parts.hpp"
 #include "control/socket/exposure.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::control {
 namespace {

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 /// The findings of `nearfieldd --check`: first about the configuration as text, then about this machine.
 namespace nearfield::control {

@@ -10,10 +10,10 @@
 #include "config/config.hpp"
 #include "control/checks/check_parts.hpp"
 #include "control/service/service_manager.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "core/system/file_descriptor.hpp"
 #include "core/system/unix_listener.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::control {
 namespace {

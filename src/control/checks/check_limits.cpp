@@ -6,7 +6,7 @@
 
 #include "control/checks/check_parts.hpp"
 #include "control/service/realtime.hpp"
-#include "nearfield/daemon_settings.hpp"
+#include "core/daemon_settings.hpp"
 
 namespace nearfield::control {
 namespace {

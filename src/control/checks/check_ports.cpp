@@ -10,8 +10,8 @@
 #include <memory>
 
 #include "control/checks/check_parts.hpp"
+#include "core/daemon_settings.hpp"
 #include "core/system/file_descriptor.hpp"
-#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::control {
 namespace {

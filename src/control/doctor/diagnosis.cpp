@@ -18,8 +18,8 @@
 
 #include "config/data_rates.hpp"
 #include "control/checks/check_parts.hpp"
+#include "core/daemon_settings.hpp"
 #include "core/system/file_descriptor.hpp"
-#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::control {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "control/checks/check.hpp"
 #include "control/doctor/limited_run.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/settings.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/settings.hpp"
 
 /// Checks of `nearfield doctor` on a machine, besides the configuration. Without OpenCL: nearfieldd makes the checks
 /// that need it.

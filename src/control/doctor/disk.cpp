@@ -11,8 +11,8 @@
 
 #include "config/data_rates.hpp"
 #include "control/doctor/diagnosis.hpp"
+#include "core/daemon_settings.hpp"
 #include "core/system/file_descriptor.hpp"
-#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::control {
 namespace {

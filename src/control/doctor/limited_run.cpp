@@ -16,7 +16,7 @@
 #include <thread>
 
 #include "config/standard_input.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::control {
 namespace {

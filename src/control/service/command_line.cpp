@@ -22,10 +22,10 @@
 #include "config/suggestion.hpp"
 #include "control/service/command_line_json.hpp"
 #include "control/service/printable_lines.hpp"
+#include "core/error.hpp"
 #include "core/file_text.hpp"
 #include "core/printable.hpp"
 #include "core/system/terminal.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::control {
 namespace {

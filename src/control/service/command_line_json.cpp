@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::control {
 namespace {

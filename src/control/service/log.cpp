@@ -15,8 +15,8 @@
 
 #include "control/service/printable_lines.hpp"
 #include "control/service/realtime.hpp"
+#include "core/daemon_settings.hpp"
 #include "core/system/terminal.hpp"
-#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::control {
 namespace {

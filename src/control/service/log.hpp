@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "nearfield/daemon_settings.hpp"
+#include "core/daemon_settings.hpp"
 
 namespace nearfield::control {
 

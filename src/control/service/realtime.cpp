@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "nearfield/daemon_settings.hpp"
+#include "core/daemon_settings.hpp"
 
 namespace nearfield::control {
 namespace {

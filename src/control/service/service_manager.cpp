@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "core/error.hpp"
 #include "core/system/clocks.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::control {
 namespace {

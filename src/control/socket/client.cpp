@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "control/socket/unix_socket.hpp"
+#include "core/error.hpp"
 #include "core/system/peers.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::control {
 namespace {

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "config/suggestion.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::control {
 namespace {

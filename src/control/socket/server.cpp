@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "control/service/realtime.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::control {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "control/service/log.hpp"
 #include "control/socket/protocol.hpp"
+#include "core/daemon_settings.hpp"
 #include "core/system/unix_server.hpp"
-#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::control {
 

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::control {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <array>
 
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/runtime_folder.h"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
+#include "core/system/runtime_folder.h"
 
 namespace nearfield {
 namespace {

@@ -1,4 +1,4 @@
-#include "nearfield/network.hpp"
+#include "core/system/network.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

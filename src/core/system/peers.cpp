@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/daemon_settings.hpp"
+#include "core/daemon_settings.hpp"
 
 namespace nearfield {
 

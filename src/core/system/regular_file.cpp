@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 

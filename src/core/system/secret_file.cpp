@@ -9,10 +9,10 @@
 #include <cstring>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/system/file_descriptor.hpp"
 #include "core/system/partial_file.hpp"
 #include "core/system/regular_file.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <utility>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

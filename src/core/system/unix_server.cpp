@@ -10,8 +10,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "core/error.hpp"
 #include "core/system/clocks.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/daemon_settings.hpp"
 #include "core/system/file_descriptor.hpp"
 #include "core/system/peers.hpp"
 #include "core/system/unix_listener.hpp"
-#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield {
 

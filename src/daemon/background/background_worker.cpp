@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "control/service/realtime.hpp"
+#include "core/error.hpp"
 #include "core/stoppable.hpp"
 #include "daemon/last_words.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
 

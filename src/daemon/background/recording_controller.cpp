@@ -9,10 +9,10 @@
 #include <thread>
 #include <utility>
 
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "daemon/background/ring_freezer.hpp"
 #include "files/nfr/nfr_list.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
 namespace {

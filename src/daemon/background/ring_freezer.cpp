@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "core/system/clocks.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
 namespace {

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "cl/device.hpp"
+#include "core/daemon_settings.hpp"
 #include "core/system/clocks.hpp"
 #include "daemon/memory_need.hpp"
 #include "engine/devices.hpp"
 #include "engine/feeder.hpp"
-#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::daemon {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "config/live_samples.hpp"
-#include "nearfield/daemon_settings.hpp"
+#include "core/daemon_settings.hpp"
 
 namespace nearfield::daemon {
 namespace {

@@ -5,10 +5,10 @@
 #include <iterator>
 #include <utility>
 
+#include "core/error.hpp"
 #include "core/system/clocks.hpp"
 #include "core/system/host.hpp"
 #include "imaging/priors/missing_information.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
 LiveEngine::LiveEngine(IngestRing& ring, const LiveInput& input, std::unique_ptr<Epoch> epoch, Publisher& publisher,

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "core/daemon_settings.hpp"
 #include "daemon/live/epoch.hpp"
 #include "daemon/live/overload.hpp"
 #include "daemon/live/publisher.hpp"
 #include "engine/feeder.hpp"
 #include "engine/search_chain.hpp"
-#include "nearfield/daemon_settings.hpp"
 #include "pipeline/missing_bits.hpp"
 #include "stream/ingest_ring.hpp"
 

@@ -7,10 +7,10 @@
 #include "config/config.hpp"
 #include "config/live_samples.hpp"
 #include "config/words.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
+#include "core/layout.hpp"
 #include "files/array_files_on_disk.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/layout.hpp"
 #include "pipeline/input.hpp"
 
 namespace nearfield::daemon {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "core/settings.hpp"
 #include "engine/engine.hpp"
 #include "files/files.hpp"
-#include "nearfield/settings.hpp"
 #include "stream/source.hpp"
 
 namespace nearfield::daemon {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/daemon_settings.hpp"
 #include "core/system/clocks.hpp"
-#include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::daemon {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-#include "nearfield/daemon_settings.hpp"
+#include "core/daemon_settings.hpp"
 
 namespace nearfield::daemon {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/output.hpp"
 #include "engine/engine.hpp"
-#include "nearfield/output.hpp"
 #include "recording/bits_tap.hpp"
 
 namespace nearfield::daemon {

@@ -15,9 +15,9 @@
 
 #include "config/config.hpp"
 #include "config/standard_input.hpp"
+#include "core/error.hpp"
 #include "daemon/live/epoch.hpp"
 #include "daemon/warm_up/warm_messages.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
 namespace {

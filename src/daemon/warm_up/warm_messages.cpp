@@ -7,9 +7,9 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "core/error.hpp"
 #include "core/system/clocks.hpp"
 #include "files/nfr/nfr_json.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
 namespace {

@@ -15,9 +15,9 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "core/error.hpp"
 #include "core/system/child_signals.hpp"
 #include "core/system/clocks.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
 namespace {

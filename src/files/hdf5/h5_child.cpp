@@ -14,9 +14,9 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/error.hpp"
 #include "core/system/file_descriptor.hpp"
 #include "files/hdf5/h5.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::h5 {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.hpp"
 #include "files/hdf5/h5.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::h5 {
 

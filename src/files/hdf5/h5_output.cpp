@@ -7,7 +7,7 @@
 #include <functional>
 #include <numeric>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::h5 {
 namespace {

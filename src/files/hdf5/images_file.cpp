@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include "core/error.hpp"
 #include "files/files.hpp"
 #include "files/results_file.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 

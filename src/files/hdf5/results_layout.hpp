@@ -3,8 +3,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/product.hpp"
 #include "files/hdf5/h5_input.hpp"
-#include "nearfield/product.hpp"
 
 /// Layout of a processor's results in the images file, shared by ResultsWriter and ResultsReader.
 namespace nearfield::results {

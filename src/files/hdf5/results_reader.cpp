@@ -10,10 +10,10 @@
 #include <set>
 
 #include "core/product_values.hpp"
+#include "core/settings.hpp"
 #include "files/format.hpp"
 #include "files/hdf5/results_layout.hpp"
 #include "files/results_file.hpp"
-#include "nearfield/settings.hpp"
 
 namespace nearfield {
 namespace {

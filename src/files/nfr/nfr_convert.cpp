@@ -9,8 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "core/error.hpp"
 #include "files/results_file.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::nfr {
 namespace {

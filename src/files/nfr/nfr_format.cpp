@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "core/crc32c.hpp"
+#include "core/error.hpp"
 #include "files/nfr/nfr_json.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::nfr {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/output.hpp"
 #include "files/files.hpp"
-#include "nearfield/output.hpp"
 
 /// The append-only recording (.nfr): consecutive records, each with a header and a payload that have their own CRC32C.
 /// Everything is little-endian and starts at a multiple of 8 bytes. docs/reference/recording_file.md has the table.

@@ -4,8 +4,8 @@
 #include <optional>
 #include <span>
 
+#include "core/frame.hpp"
 #include "files/nfr/nfr_format.hpp"
-#include "nearfield/frame.hpp"
 
 /// Epochs and results of versions 1 and 2, which hold the images of one processor. No longer written.
 namespace nearfield::nfr {

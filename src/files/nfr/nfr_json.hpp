@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "nearfield/error.hpp"
-#include "nearfield/geometry.hpp"
+#include "core/error.hpp"
+#include "core/geometry.hpp"
 
 /// JSON of records, whose text is untrusted.
 namespace nearfield::nfr {

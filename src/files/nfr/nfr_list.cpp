@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "core/crc32c.hpp"
+#include "core/error.hpp"
 #include "core/system/clocks.hpp"
 #include "files/nfr/nfr_format.hpp"
 #include "files/nfr/nfr_source.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::nfr {
 namespace {

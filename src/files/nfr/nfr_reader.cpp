@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "core/crc32c.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/layout.hpp"
+#include "core/error.hpp"
+#include "core/layout.hpp"
 
 namespace nearfield::nfr {
 namespace {

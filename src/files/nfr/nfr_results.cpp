@@ -8,9 +8,9 @@
 #include <limits>
 #include <utility>
 
+#include "core/error.hpp"
 #include "files/nfr/nfr_images.hpp"
 #include "files/nfr/nfr_json.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::nfr {
 namespace {

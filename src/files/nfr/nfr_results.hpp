@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "core/frame.hpp"
+#include "core/product.hpp"
 #include "files/nfr/nfr_format.hpp"
-#include "nearfield/frame.hpp"
-#include "nearfield/product.hpp"
 
 /// Records of epochs and results: the output of processors for a stream. docs/reference/recording_file.md has the
 /// tables.

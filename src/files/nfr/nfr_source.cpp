@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::nfr {
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
+#include "core/error.hpp"
 #include "core/system/file_descriptor.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::time_data {
 

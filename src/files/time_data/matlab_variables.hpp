@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 /// Finds the samples and their rate among the variables of a MATLAB file of any version. Not for use outside this
 /// folder.

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/geometry.hpp"
+#include "core/geometry.hpp"
 
 /// Formats of time data, used only by TimeDataReader.
 namespace nearfield::time_data {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/error.hpp"
 #include "files/files.hpp"
 #include "files/time_data/time_data_input.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

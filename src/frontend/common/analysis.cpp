@@ -7,7 +7,7 @@
 #include <numbers>
 #include <utility>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -2,7 +2,7 @@
 #include <complex>
 #include <cstddef>
 
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield {
 

@@ -3,8 +3,8 @@
 #include <span>
 
 #include "cl/device.hpp"
+#include "core/layout.hpp"
 #include "frontend/common/ring_span.hpp"
-#include "nearfield/layout.hpp"
 
 namespace nearfield {
 

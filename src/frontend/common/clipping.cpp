@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "nearfield/frame.hpp"
+#include "core/frame.hpp"
 
 namespace nearfield {
 namespace {

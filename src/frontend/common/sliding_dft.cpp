@@ -7,9 +7,9 @@
 #include <numbers>
 #include <numeric>
 
+#include "core/error.hpp"
+#include "core/frame.hpp"
 #include "frontend/common/clipping.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/frame.hpp"
 
 namespace nearfield {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "cl/arena.hpp"
 #include "cl/device.hpp"
+#include "core/settings.hpp"
 #include "frontend/common/analysis.hpp"
 #include "frontend/common/ring_span.hpp"
-#include "nearfield/settings.hpp"
 
 namespace nearfield {
 

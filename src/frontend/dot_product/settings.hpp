@@ -1,7 +1,7 @@
 #pragma once
 #include <string_view>
 
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield {
 

@@ -8,12 +8,12 @@
 #include <numbers>
 
 #include "config/schema/front_end_kinds.hpp"
+#include "core/frame.hpp"
 #include "frontend/common/clipping.hpp"
 #include "frontend/common/spectral_bins.hpp"
 #include "frontend/popcount/popcount_coefficients.hpp"
 #include "frontend/popcount/settings.hpp"
 #include "frontend/popcount/sliding_popcount.hpp"
-#include "nearfield/frame.hpp"
 
 namespace nearfield {
 namespace {

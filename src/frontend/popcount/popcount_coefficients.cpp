@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "nearfield/geometry.hpp"
+#include "core/geometry.hpp"
 
 namespace nearfield {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/settings.hpp"
 #include "frontend/common/analysis.hpp"
-#include "nearfield/settings.hpp"
 
 /// Coefficients that turn the moments of 32-bit words into spectra: in each word, the least-squares fit of the analysis
 /// vector by polynomials. The polynomials p_q are 1, i - 31/2 and (i - 31/2)^2 - 341/4 on i = 0 .. 31; they are

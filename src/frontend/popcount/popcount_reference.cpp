@@ -8,10 +8,10 @@
 #include <numbers>
 #include <utility>
 
+#include "core/error.hpp"
 #include "frontend/common/analysis_reference.hpp"
 #include "frontend/popcount/popcount.hpp"
 #include "frontend/popcount/settings.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::reference {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::reference {
 

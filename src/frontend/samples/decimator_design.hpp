@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "nearfield/geometry.hpp"
+#include "core/geometry.hpp"
 
 namespace nearfield {
 

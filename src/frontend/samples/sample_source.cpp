@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/frame.hpp"
 #include "frontend/common/clipping.hpp"
-#include "nearfield/frame.hpp"
 
 namespace nearfield {
 namespace {

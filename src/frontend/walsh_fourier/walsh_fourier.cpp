@@ -5,10 +5,10 @@
 #include <bit>
 #include <numbers>
 
+#include "core/frame.hpp"
 #include "frontend/common/spectral_bins.hpp"
 #include "frontend/walsh_fourier/settings.hpp"
 #include "frontend/walsh_fourier/thesis/direct_summation.hpp"
-#include "nearfield/frame.hpp"
 
 namespace nearfield {
 namespace {

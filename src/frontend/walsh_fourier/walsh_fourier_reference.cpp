@@ -10,9 +10,9 @@
 #include <numeric>
 #include <set>
 
+#include "core/error.hpp"
 #include "frontend/common/analysis_reference.hpp"
 #include "frontend/walsh_fourier/settings.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::reference {
 namespace {

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/error.hpp"
 #include "frontend/common/spectral_bins.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

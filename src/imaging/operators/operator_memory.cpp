@@ -6,10 +6,10 @@
 #include <complex>
 #include <string>
 
+#include "core/error.hpp"
 #include "imaging/operators/operator_space.hpp"
 #include "imaging/operators/prior.hpp"
 #include "imaging/sources/source_table.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

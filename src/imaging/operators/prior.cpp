@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/frame.hpp"
 #include "imaging/pnah/stages.hpp"
-#include "nearfield/frame.hpp"
 
 namespace nearfield {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "core/error.hpp"
 #include "imaging/pnah/fused_pnah.hpp"
 #include "imaging/pnah/pnah_reference.hpp"
 #include "imaging/pnah/staged_pnah.hpp"
 #include "imaging/shared/imager_reference.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -5,9 +5,9 @@
 #include <limits>
 #include <numbers>
 
+#include "core/frame.hpp"
 #include "imaging/pnah/auto_cutoff_reference.hpp"
 #include "imaging/pnah/cutoff_search.hpp"
-#include "nearfield/frame.hpp"
 
 namespace nearfield::reference {
 namespace {

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/error.hpp"
+#include "core/frame.hpp"
 #include "imaging/pnah/stages.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/frame.hpp"
 
 namespace nearfield {
 namespace {

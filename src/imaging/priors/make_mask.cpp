@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "core/field_prediction.hpp"
 #include "imaging/priors/missing_information.hpp"
 #include "imaging/priors/prior_fill.hpp"
-#include "nearfield/field_prediction.hpp"
 
 namespace nearfield {
 

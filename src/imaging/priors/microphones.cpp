@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/error.hpp"
+#include "core/frame.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/frame.hpp"
 
 namespace nearfield {
 namespace {

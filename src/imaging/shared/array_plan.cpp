@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numbers>
 
+#include "core/frame.hpp"
 #include "imaging/shared/grating_lobes.hpp"
-#include "nearfield/frame.hpp"
 
 namespace nearfield {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield {
 

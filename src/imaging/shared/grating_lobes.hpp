@@ -1,5 +1,5 @@
 #pragma once
-#include "nearfield/geometry.hpp"
+#include "core/geometry.hpp"
 
 namespace nearfield {
 

@@ -8,10 +8,10 @@
 #include <limits>
 #include <numbers>
 
+#include "core/error.hpp"
+#include "core/fft_length.hpp"
+#include "core/frame.hpp"
 #include "imaging/shared/image_surface.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/fft_length.hpp"
-#include "nearfield/frame.hpp"
 
 namespace nearfield {
 namespace {

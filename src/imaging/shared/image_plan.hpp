@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "core/frame.hpp"
+#include "core/image_grid.hpp"
+#include "core/settings.hpp"
 #include "imaging/shared/array_plan.hpp"
-#include "nearfield/frame.hpp"
-#include "nearfield/image_grid.hpp"
-#include "nearfield/settings.hpp"
 
 namespace nearfield {
 

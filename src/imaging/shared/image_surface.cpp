@@ -7,7 +7,7 @@
 #include <limits>
 #include <optional>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/array_files.hpp"
-#include "nearfield/image_grid.hpp"
+#include "core/array_files.hpp"
+#include "core/image_grid.hpp"
 
 namespace nearfield {
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "cl/device.hpp"
+#include "core/frame.hpp"
 #include "imaging/shared/image_plan.hpp"
 #include "imaging/shared/microphone_mask.hpp"
 #include "imaging/shared/search.hpp"
-#include "nearfield/frame.hpp"
 
 namespace nearfield {
 

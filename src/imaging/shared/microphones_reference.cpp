@@ -4,9 +4,9 @@
 #include <map>
 #include <utility>
 
+#include "core/frame.hpp"
 #include "imaging/shared/microphone_mask.hpp"
 #include "imaging/shared/reference_images.hpp"
-#include "nearfield/frame.hpp"
 
 namespace nearfield::reference {
 namespace {

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "core/frame.hpp"
 #include "imaging/shared/image_plan.hpp"
 #include "imaging/shared/microphone_mask.hpp"
-#include "nearfield/frame.hpp"
 
 namespace nearfield {
 

@@ -8,6 +8,7 @@
 #include <typeinfo>
 #include <utility>
 
+#include "core/error.hpp"
 #include "core/system/host.hpp"
 #include "imaging/priors/prior_fill.hpp"
 #include "imaging/shared/deferred_search.hpp"
@@ -15,7 +16,6 @@
 #include "imaging/shared/imager_reference.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
 #include "imaging/sonah/wave_search.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -8,12 +8,12 @@
 #include <numbers>
 #include <utility>
 
+#include "core/error.hpp"
 #include "imaging/priors/sonah_model.hpp"
 #include "imaging/shared/deferred_search.hpp"
 #include "imaging/shared/image_surface.hpp"
 #include "imaging/sonah/prior_reference.hpp"
 #include "imaging/sonah/wave_search.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::reference {
 namespace {

@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
+#include "core/error.hpp"
 #include "core/stoppable.hpp"
 #include "imaging/shared/noise_steps.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

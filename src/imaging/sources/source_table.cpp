@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <complex>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <set>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "pipeline/calibration/calibrate_parts.hpp"
 
 namespace nearfield {

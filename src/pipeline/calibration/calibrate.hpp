@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "core/settings.hpp"
 #include "engine/engine.hpp"
 #include "files/files.hpp"
-#include "nearfield/settings.hpp"
 
 namespace nearfield {
 

@@ -5,9 +5,9 @@
 #include <limits>
 #include <numbers>
 
+#include "core/error.hpp"
 #include "engine/calibration_gains.hpp"
 #include "files/array_files_on_disk.hpp"
-#include "nearfield/error.hpp"
 #include "pipeline/calibration/calibrate_parts.hpp"
 
 namespace nearfield {

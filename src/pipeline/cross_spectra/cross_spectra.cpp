@@ -7,10 +7,10 @@
 #include <memory>
 #include <numeric>
 
+#include "core/error.hpp"
 #include "core/finite.hpp"
 #include "core/system/host.hpp"
 #include "files/cross_spectra_file.hpp"
-#include "nearfield/error.hpp"
 #include "pipeline/recording.hpp"
 
 namespace nearfield {

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "core/band.hpp"
+#include "core/settings.hpp"
 #include "engine/engine.hpp"
-#include "nearfield/band.hpp"
-#include "nearfield/settings.hpp"
 
 namespace nearfield {
 

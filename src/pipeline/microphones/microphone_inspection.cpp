@@ -9,10 +9,10 @@
 #include <numbers>
 #include <numeric>
 
+#include "core/error.hpp"
 #include "engine/microphone_watch.hpp"
 #include "health/bit_statistics.hpp"
 #include "imaging/priors/missing_information.hpp"
-#include "nearfield/error.hpp"
 #include "pipeline/recording.hpp"
 
 namespace nearfield {

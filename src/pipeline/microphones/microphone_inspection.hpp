@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <vector>
 
+#include "core/microphone_use.hpp"
+#include "core/settings.hpp"
 #include "health/monitor.hpp"
-#include "nearfield/microphone_use.hpp"
-#include "nearfield/settings.hpp"
 
 namespace nearfield {
 

@@ -7,10 +7,10 @@
 #include <limits>
 #include <map>
 
+#include "core/error.hpp"
 #include "core/finite.hpp"
 #include "engine/calibration_gains.hpp"
 #include "files/array_files_on_disk.hpp"
-#include "nearfield/error.hpp"
 #include "pipeline/calibration/calibrate_parts.hpp"
 
 namespace nearfield {

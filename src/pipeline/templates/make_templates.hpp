@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/settings.hpp"
 #include "engine/engine.hpp"
 #include "files/templates_file.hpp"
-#include "nearfield/settings.hpp"
 
 namespace nearfield {
 

@@ -7,8 +7,8 @@
 #include <limits>
 #include <numbers>
 
+#include "core/error.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "nearfield/error.hpp"
 #include "processors/beamform/array_reference.hpp"
 #include "processors/beamform/plan.hpp"
 #include "processors/beamform/published_reference.hpp"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "processors/beamform/work.hpp"
 
 namespace nearfield::das {

@@ -1,8 +1,8 @@
 #pragma once
 #include <optional>
 
+#include "core/geometry.hpp"
 #include "imaging/shared/short_dft.hpp"
-#include "nearfield/geometry.hpp"
 #include "processors/far_field/settings.hpp"
 
 namespace nearfield::das {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "processors/far_field/subset.hpp"
 
 namespace nearfield {

@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "nearfield/array_files.hpp"
+#include "core/array_files.hpp"
 #include "processors/beamform/plan.hpp"
 
 namespace nearfield {

@@ -7,7 +7,7 @@
 #include <complex>
 #include <limits>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "processors/beamform/measured_steering.hpp"
 #include "processors/far_field/shading.hpp"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 #include "processors/beamform/sector_settings.hpp"
 #include "processors/far_field/settings.hpp"
 

@@ -1,8 +1,8 @@
 #pragma once
 #include <vector>
 
-#include "nearfield/geometry.hpp"
-#include "nearfield/product.hpp"
+#include "core/geometry.hpp"
+#include "core/product.hpp"
 #include "processors/far_field/position.hpp"
 
 namespace nearfield::far_field {

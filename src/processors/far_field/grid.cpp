@@ -6,7 +6,7 @@
 #include <limits>
 #include <numbers>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::far_field {
 namespace {

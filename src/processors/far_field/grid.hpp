@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/array_files.hpp"
-#include "nearfield/product.hpp"
+#include "core/array_files.hpp"
+#include "core/product.hpp"
 #include "processors/far_field/position.hpp"
 #include "processors/far_field/settings.hpp"
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <fstream>
 
+#include "core/error.hpp"
 #include "core/file_text.hpp"
 #include "core/place_text.hpp"
-#include "nearfield/error.hpp"
 #include "processors/far_field/grid.hpp"
 
 namespace nearfield::far_field {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 
 /// Settings common to far-field processors: pixels and steering.
 namespace nearfield::far_field {

@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "nearfield/geometry.hpp"
+#include "core/geometry.hpp"
 #include "processors/far_field/settings.hpp"
 
 namespace nearfield::far_field {

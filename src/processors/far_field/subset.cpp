@@ -11,8 +11,8 @@
 #include <set>
 #include <utility>
 
+#include "core/error.hpp"
 #include "core/random.hpp"
-#include "nearfield/error.hpp"
 #include "processors/far_field/array.hpp"
 
 namespace nearfield::far_field {

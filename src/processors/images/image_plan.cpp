@@ -6,8 +6,8 @@
 
 #include "config/config.hpp"
 #include "config/schema/processor_kinds.hpp"
+#include "core/error.hpp"
 #include "imaging/shared/image_surface.hpp"
-#include "nearfield/error.hpp"
 #include "processors/images/settings.hpp"
 #include "processors/images/source_files.hpp"
 #include "processors/images/surface_file.hpp"

@@ -2,8 +2,8 @@
 #include <memory>
 #include <string_view>
 
+#include "core/frame.hpp"
 #include "imaging/shared/image_plan.hpp"
-#include "nearfield/frame.hpp"
 #include "processors/processor.hpp"
 
 namespace nearfield {

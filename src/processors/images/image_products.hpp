@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
-#include "nearfield/frame.hpp"
-#include "nearfield/settings.hpp"
+#include "core/frame.hpp"
+#include "core/settings.hpp"
 #include "processors/images/bands.hpp"
 #include "processors/images/points.hpp"
 

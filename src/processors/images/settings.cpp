@@ -7,7 +7,7 @@
 #include "config/contradictions.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "config/schema/sections.hpp"
-#include "nearfield/image_grid.hpp"
+#include "core/image_grid.hpp"
 
 namespace nearfield {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "processors/far_field/grid.hpp"
 
 namespace nearfield {

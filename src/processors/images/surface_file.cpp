@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/file_text.hpp"
 #include "core/place_text.hpp"
 #include "core/system/regular_file.hpp"
 #include "imaging/shared/image_surface.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

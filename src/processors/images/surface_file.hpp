@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "nearfield/array_files.hpp"
+#include "core/array_files.hpp"
 
 namespace nearfield {
 

@@ -4,9 +4,9 @@
 #include <limits>
 #include <numbers>
 
+#include "core/frame.hpp"
 #include "frontend/common/clipping.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "nearfield/frame.hpp"
 #include "processors/far_field/array.hpp"
 #include "processors/listen/plan.hpp"
 

@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
-#include "nearfield/geometry.hpp"
-#include "nearfield/settings.hpp"
+#include "core/geometry.hpp"
+#include "core/settings.hpp"
 #include "processors/far_field/position.hpp"
 #include "processors/far_field/settings.hpp"
 

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "nearfield/geometry.hpp"
-#include "nearfield/settings.hpp"
+#include "core/geometry.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield {
 

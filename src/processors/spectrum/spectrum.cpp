@@ -6,10 +6,10 @@
 #include <numbers>
 
 #include "cl/fft.hpp"
+#include "core/frame.hpp"
 #include "frontend/common/clipping.hpp"
 #include "frontend/samples/decimator_design.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "nearfield/frame.hpp"
 #include "processors/spectrum/plan.hpp"
 
 namespace nearfield {

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/frame.hpp"
 #include "frontend/common/clipping.hpp"
 #include "frontend/samples/decimator_reference.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "nearfield/frame.hpp"
 #include "processors/spectrum/plan.hpp"
 
 namespace nearfield {

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "processors/srp_phat/sources.hpp"
 
 namespace nearfield {

@@ -13,7 +13,7 @@
 #include "config/live_samples.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "config/schema/section.hpp"
-#include "nearfield/geometry.hpp"
+#include "core/geometry.hpp"
 
 namespace nearfield {
 namespace {

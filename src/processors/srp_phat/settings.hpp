@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 #include "processors/far_field/settings.hpp"
 
 namespace nearfield {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "nearfield/frame.hpp"
-#include "nearfield/metrics.hpp"
+#include "core/frame.hpp"
+#include "core/metrics.hpp"
 #include "publish/comparison/product_comparison.hpp"
 
 /// `nearfield compare`: compares two images files. The first processor's images frame by frame, plane by plane,

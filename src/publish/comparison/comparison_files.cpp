@@ -2,8 +2,8 @@
 
 #include <optional>
 
+#include "core/error.hpp"
 #include "files/files.hpp"
-#include "nearfield/error.hpp"
 #include "publish/comparison/comparison.hpp"
 
 namespace nearfield {

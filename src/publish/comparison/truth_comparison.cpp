@@ -9,11 +9,11 @@
 #include <numbers>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/finite.hpp"
+#include "core/image_grid.hpp"
+#include "core/settings.hpp"
 #include "files/spectra_truth.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/image_grid.hpp"
-#include "nearfield/settings.hpp"
 
 namespace nearfield {
 namespace {

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <numbers>
 
+#include "core/level.hpp"
 #include "core/system/partial_file.hpp"
-#include "nearfield/level.hpp"
 #include "publish/exports/exports.hpp"
 
 namespace nearfield {

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/error.hpp"
 #include "core/product_values.hpp"
-#include "nearfield/error.hpp"
 #include "publish/pictures/sources_table.hpp"
 
 namespace nearfield {

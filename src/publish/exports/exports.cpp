@@ -6,7 +6,7 @@
 #include <array>
 #include <string>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

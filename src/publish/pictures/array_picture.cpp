@@ -10,8 +10,8 @@
 #include <optional>
 #include <span>
 
+#include "core/error.hpp"
 #include "core/product_values.hpp"
-#include "nearfield/error.hpp"
 #include "publish/pictures/axis.hpp"
 #include "publish/pictures/canvas.hpp"
 #include "publish/pictures/picture_parts.hpp"

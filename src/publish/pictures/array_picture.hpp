@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/frame.hpp"
+#include "core/frame.hpp"
 #include "publish/pictures/map_marks.hpp"
 #include "publish/pictures/picture.hpp"
 #include "publish/pictures/picture_scale.hpp"

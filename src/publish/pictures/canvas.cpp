@@ -7,8 +7,8 @@
 #include <numbers>
 #include <string>
 
+#include "core/error.hpp"
 #include "core/system/partial_file.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/product.hpp"
+#include "core/product.hpp"
 #include "publish/pictures/canvas.hpp"
 #include "publish/pictures/picture.hpp"
 

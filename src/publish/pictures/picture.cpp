@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "core/colours.hpp"
+#include "core/error.hpp"
 #include "core/finite.hpp"
-#include "nearfield/error.hpp"
-#include "nearfield/settings.hpp"
+#include "core/settings.hpp"
 #include "publish/pictures/axis.hpp"
 #include "publish/pictures/canvas.hpp"
 #include "publish/pictures/picture_parts.hpp"

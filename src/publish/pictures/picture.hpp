@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "nearfield/frame.hpp"
+#include "core/frame.hpp"
 
 /// Pictures of images: magnitude and phase as PNG.
 namespace nearfield {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 #include "publish/pictures/axis.hpp"
 #include "publish/pictures/picture.hpp"
 

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <ctime>
 
+#include "core/error.hpp"
 #include "core/system/clocks.hpp"
-#include "nearfield/error.hpp"
 #include "publish/pictures/axis.hpp"
 
 namespace nearfield {

@@ -9,8 +9,8 @@
 #include <numbers>
 
 #include "config/config.hpp"
+#include "core/error.hpp"
 #include "core/product_values.hpp"
-#include "nearfield/error.hpp"
 #include "publish/pictures/axis.hpp"
 
 namespace nearfield {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/product.hpp"
+#include "core/product.hpp"
 #include "publish/pictures/map_marks.hpp"
 
 /// The table `sources` of any processor that finds sources.

@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/level.hpp"
-#include "nearfield/product.hpp"
+#include "core/level.hpp"
+#include "core/product.hpp"
 #include "publish/pictures/picture.hpp"
 
 /// Conversion of any product's values to levels, and to positions on a colour scale.

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/error.hpp"
 #include "core/system/partial_file.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/output.hpp"
+#include "core/output.hpp"
 #include "publish/sound/beam_files.hpp"
 
 namespace nearfield {

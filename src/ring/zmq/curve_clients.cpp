@@ -9,7 +9,7 @@
 #include <utility>
 #include <zmq_addon.hpp>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::ring {
 namespace {

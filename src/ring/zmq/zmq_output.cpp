@@ -12,9 +12,9 @@
 #include <vector>
 #include <zmq.hpp>
 
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "core/system/secret_file.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 #include "ring/frame_encoder.hpp"
 #include "ring/per_processor.hpp"
 #include "ring/zmq/curve_clients.hpp"

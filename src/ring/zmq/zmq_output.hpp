@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/output.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/output.hpp"
 #include "ring/phase_rotation.hpp"
 
 namespace nearfield::ring {

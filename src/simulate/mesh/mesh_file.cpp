@@ -9,9 +9,9 @@
 #include <optional>
 #include <sstream>
 
+#include "core/error.hpp"
 #include "core/file_text.hpp"
 #include "core/place_text.hpp"
-#include "nearfield/error.hpp"
 #include "simulate/mesh/mesh.hpp"
 
 namespace nearfield {

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "nearfield/band.hpp"
+#include "core/band.hpp"
 
 namespace nearfield {
 

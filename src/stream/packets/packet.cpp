@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "core/crc32c.hpp"
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

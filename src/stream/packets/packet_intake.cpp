@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/network.hpp"
+#include "core/daemon_settings.hpp"
+#include "core/system/network.hpp"
 #include "stream/ingest_ring.hpp"
 #include "stream/packets/packet.hpp"
 #include "stream/packets/sender.hpp"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "nearfield/network.hpp"
+#include "core/system/network.hpp"
 
 namespace nearfield {
 

@@ -12,7 +12,7 @@
 #include <memory>
 #include <system_error>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

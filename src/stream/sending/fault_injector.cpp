@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 namespace {

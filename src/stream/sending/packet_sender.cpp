@@ -9,8 +9,8 @@
 #include <limits>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/system/clocks.hpp"
-#include "nearfield/error.hpp"
 #include "stream/packets/socket.hpp"
 #include "stream/sources/pacer.hpp"
 

@@ -8,8 +8,8 @@
 #include <numbers>
 
 #include "config/config.hpp"
+#include "core/error.hpp"
 #include "files/sample_levels.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
 #include "core/system/clocks.hpp"
-#include "nearfield/daemon_settings.hpp"
-#include "nearfield/error.hpp"
 #include "stream/sources/pacer.hpp"
 #include "stream/sources/playback.hpp"
 

@@ -10,8 +10,8 @@
 #include <cstring>
 #include <memory>
 
+#include "core/error.hpp"
 #include "core/system/clocks.hpp"
-#include "nearfield/error.hpp"
 #include "stream/packets/socket.hpp"
 
 namespace nearfield {

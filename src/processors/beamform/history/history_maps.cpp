@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "nearfield/error.hpp"
+#include "core/error.hpp"
 
 namespace nearfield::history {
 namespace {

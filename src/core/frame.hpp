@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "nearfield/band.hpp"
-#include "nearfield/geometry.hpp"
-#include "nearfield/product.hpp"
+#include "core/band.hpp"
+#include "core/geometry.hpp"
+#include "core/product.hpp"
 
 namespace nearfield {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "nearfield/product.hpp"
+#include "core/product.hpp"
 
 namespace nearfield {
 

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <string>
 
-#include "nearfield/geometry.hpp"
+#include "core/geometry.hpp"
 
 namespace nearfield {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "nearfield/geometry.hpp"
+#include "core/geometry.hpp"
 
 namespace nearfield {
 

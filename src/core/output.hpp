@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/frame.hpp"
+#include "core/frame.hpp"
 
 namespace nearfield {
 

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "nearfield/band.hpp"
-#include "nearfield/geometry.hpp"
-#include "nearfield/layout.hpp"
-#include "nearfield/processor_settings.hpp"
-#include "nearfield/settings_by_type.hpp"
+#include "core/band.hpp"
+#include "core/geometry.hpp"
+#include "core/layout.hpp"
+#include "core/processor_settings.hpp"
+#include "core/settings_by_type.hpp"
 
 namespace nearfield {
 
@@ -227,7 +227,7 @@ struct DeviceSettings {
   std::string fft = "auto";       ///< "auto" | "clfft" | "fused": the transforms of the imager pnah
 };
 
-struct DaemonSettings;  // nearfield/daemon_settings.hpp
+struct DaemonSettings;  // core/daemon_settings.hpp
 
 /// Section `daemon` of a configuration. A value behind a pointer: a change of DaemonSettings compiles again only what
 /// includes it.

@@ -140,6 +140,7 @@ def test_a_daemon_s_frames_come_as_xarray(live, broker):
     assert newest(client) is not None
 
 
+@pytest.mark.once
 def test_a_broker_that_is_killed_costs_frames_and_never_the_daemon(live, broker, tmp_path):
     (tmp_path / "store").mkdir()
     before = broker_support.status(live / "control.sock")
@@ -284,6 +285,7 @@ def test_a_bridge_s_user_may_be_permitted_its_own_array_alone(tmp_path, live):
         server.end()
 
 
+@pytest.mark.once
 def test_events_of_limits_are_alarms_once_each(live, broker):
     client = client_of(broker)
     control = live / "control.sock"

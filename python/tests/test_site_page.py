@@ -42,6 +42,7 @@ def asked(port, path, method="GET", host=None):
     return answer, answer.read()
 
 
+@pytest.mark.once
 def test_the_page_shows_an_array_and_never_an_old_picture_as_live(live, tmp_path):
     broker = RedisServer(tmp_path)
     child = Bridge("redis", "--array", "left", "--socket", live / "frames.sock", "--control", live / "control.sock", "--hz", "20",

@@ -7,7 +7,7 @@ on a line of its own says that a file needs another one, by its path below the f
 of the line, unless it already stands further up: as an #include that happens once. A file that is not there, a circle,
 a line below #if and an argument whose place would depend on macros are errors, said as FILE:LINE: what is wrong.
 
-The text of a file is stored once, cut at those lines; src/cl/kernel_source.hpp describes what the C++ file holds.
+The text of a file is stored once, cut at those lines; src/cl/program_cache.hpp describes what the C++ file holds.
 """
 import argparse
 import pathlib
@@ -154,7 +154,7 @@ def program_of(files, path):
 
 def cpp_of(files):
     texts = {}
-    lines = ['#include "cl/kernel_source.hpp"', "", "namespace nearfield::ocl {", "namespace {", ""]
+    lines = ['#include "cl/program_cache.hpp"', "", "namespace nearfield::ocl {", "namespace {", ""]
     for path, file in files.items():
         for number, piece in enumerate(file.pieces):
             if isinstance(piece, str):

@@ -16,7 +16,7 @@
 
 #include "bench/common/files.hpp"
 #include "core/error.hpp"
-#include "core/system/program_file.hpp"
+#include "core/system/host.hpp"
 
 namespace nearfield::bench {
 namespace {

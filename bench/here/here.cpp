@@ -17,7 +17,7 @@
 #include "bench/common/variants.hpp"
 #include "bench/frames/sustained.hpp"
 #include "config/config.hpp"
-#include "config/standard_input.hpp"
+#include "config/load_yaml.hpp"
 #include "config/words.hpp"
 #include "control/doctor/limited_run.hpp"
 #include "core/daemon_settings.hpp"

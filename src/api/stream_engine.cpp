@@ -9,7 +9,7 @@
 #include "config/words.hpp"
 #include "core/error.hpp"
 #include "engine/sample_input.hpp"
-#include "imaging/priors/missing_information.hpp"
+#include "imaging/priors/make_mask.hpp"
 
 namespace nearfield::api {
 namespace {

@@ -8,7 +8,7 @@
 #include <cctype>
 #include <chrono>
 
-#include "cl/memory_use.hpp"
+#include "cl/memory.hpp"
 #include "cl/program_cache.hpp"
 
 namespace nearfield::ocl {

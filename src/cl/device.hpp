@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "cl/kernel_source.hpp"
+#include "cl/program_cache.hpp"
 #include "cl/recorder.hpp"
 #include "core/error.hpp"
 #include "core/settings.hpp"

@@ -9,7 +9,7 @@
 #include <numbers>
 #include <random>
 
-#include "cl/memory_use.hpp"
+#include "cl/memory.hpp"
 
 namespace nearfield::ocl {
 

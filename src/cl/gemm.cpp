@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cl/memory_use.hpp"
+#include "cl/memory.hpp"
 
 namespace nearfield::ocl {
 namespace {

@@ -1,6 +1,6 @@
 #include "cl/marker.hpp"
 
-#include "cl/memory_use.hpp"
+#include "cl/memory.hpp"
 
 namespace nearfield::ocl {
 namespace {

@@ -1,13 +1,31 @@
 #pragma once
 #include <CL/opencl.hpp>
+#include <cstddef>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "cl/cache_files.hpp"
 
 namespace nearfield::ocl {
+
+/// Names of a kernel's arguments in their order. Arguments from `fixed` on exist only with certain macros.
+struct KernelSignature {
+  std::string_view name;
+  std::span<const std::string_view> arguments;
+  std::size_t fixed = 0;
+};
+
+/// A file below kernels/ with the files it needs, embedded in the program. cmake/embed_kernels.py writes the table.
+struct EmbeddedKernel {
+  std::string_view path;                     ///< below kernels/, such as "imaging/extrapolate.cl"
+  std::span<const std::string_view> texts;   ///< the program's text in pieces
+  std::span<const KernelSignature> kernels;  ///< all kernels of the program
+};
+
+std::span<const EmbeddedKernel> embedded_kernels();
 
 /// CL_PLATFORM_NAME of PoCL.
 inline constexpr std::string_view kPoclPlatform = "Portable Computing Language";

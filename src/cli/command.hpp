@@ -1,5 +1,14 @@
 #pragma once
 #include <CLI/CLI.hpp>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/stoppable.hpp"
 
 /// One function per command: declares its arguments and its action. Listed in main.cpp's table.
 namespace nearfield::cli {
@@ -31,5 +40,98 @@ void add_ctl(CLI::App& app);
 void add_page(CLI::App& app);
 void add_settings(CLI::App& app);
 void add_report(CLI::App& app);
+
+/// Throws UsageError if `output` is empty or is the same file as one of `inputs` (empty ones are ignored).
+void require_own_output(const std::string& output, const std::vector<std::string>& inputs);
+
+/// Shows the progress of long work: a bar on a terminal, elsewhere a plain line every tenth; nothing with -q. On
+/// stderr.
+class Progress {
+ public:
+  explicit Progress(std::string what);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  /// `share`: completed part, 0 to 1.
+  void show(double share);
+
+ private:
+  void draw_bar(double share);
+  std::string what_;
+  bool shown_;  ///< not with -q
+  bool terminal_;
+  bool drawn_ = false;
+  int tenth_ = 0;
+  std::chrono::steady_clock::time_point last_;
+};
+
+/// SIGINT and SIGTERM as a flag that long work polls.
+class StopSignal {
+ public:
+  /// Prevents the two signals from ending the process from now on.
+  static void watch() {
+    raised_ = false;
+    std::signal(SIGINT, on_signal);
+    std::signal(SIGTERM, on_signal);
+  }
+  /// Watches SIGHUP as well, unless it is ignored, such as under nohup: for work that must not outlive its terminal.
+  static void watch_hangup() {
+    if (std::signal(SIGHUP, on_signal) == SIG_IGN) {
+      std::signal(SIGHUP, SIG_IGN);
+    }
+  }
+  /// True if one of the signals was received since watch().
+  static bool raised() { return raised_; }
+
+ private:
+  static void on_signal(int /*signal*/) { raised_ = true; }
+  inline static std::atomic<bool> raised_ = false;  // NOLINT: a signal handler reaches nothing else
+};
+
+/// During its lifetime, a signal that StopSignal watches cancels computations of this thread at their cancellation
+/// points.
+class StoppedBySignal {
+ public:
+  StoppedBySignal()
+      : watch_([this](const std::stop_token& ended) {
+          constexpr std::chrono::milliseconds kLook{20};
+          while (!ended.stop_requested()) {
+            if (StopSignal::raised()) {
+              source_.request_stop();
+              return;
+            }
+            std::this_thread::sleep_for(kLook);
+          }
+        }) {}
+
+ private:
+  std::stop_source source_;
+  Stoppable stoppable_{source_.get_token()};
+  std::jthread watch_;
+};
+
+/// Adds `--wait [SECONDS]`, 60 without a number: the longest wait for a daemon that is still starting.
+inline void add_wait(CLI::App& command, double& wait_s) {
+  command.add_option("--wait", wait_s, "wait so many seconds, 60 without a number, until the daemon answers")
+      ->expected(0, 1)
+      ->default_str("60")
+      ->check(CLI::Range(0.0, 1e6))
+      ->type_name("[SECONDS]");
+}
+
+/// Calls `answers` every 50 ms until it returns true, `wait_s` have passed or StopSignal was raised; false in the last
+/// two cases.
+template <typename Answers>
+bool wait_for(double wait_s, const Answers& answers) {
+  constexpr std::chrono::milliseconds kPause{50};
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(wait_s);
+  while (!answers()) {
+    if (StopSignal::raised() || std::chrono::steady_clock::now() >= end) {
+      return false;
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  return true;
+}
 
 }  // namespace nearfield::cli

@@ -8,7 +8,6 @@
 
 #include "cli/command.hpp"
 #include "cli/commands/bench.hpp"
-#include "cli/stop_signal.hpp"
 #include "control/service/command_line.hpp"
 #include "core/error.hpp"
 #include "version/version.hpp"

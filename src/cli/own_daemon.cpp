@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "core/error.hpp"
-#include "core/system/program_file.hpp"
+#include "core/system/host.hpp"
 
 namespace nearfield::cli {
 namespace {

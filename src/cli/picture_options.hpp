@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "files/results_file.hpp"
-#include "publish/pictures/picture_scale.hpp"
+#include "publish/pictures/value_scale.hpp"
 
 /// Options for the appearance of pictures.
 namespace nearfield::cli {

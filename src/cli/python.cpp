@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/system/program_file.hpp"
+#include "core/system/host.hpp"
 
 namespace nearfield::cli {
 namespace {

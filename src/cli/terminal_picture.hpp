@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "core/system/terminal.hpp"
+#include "core/system/host.hpp"
 
 /// Images drawn with a terminal's characters.
 namespace nearfield::cli {

@@ -5,17 +5,22 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
 
-#include "config/contradictions.hpp"
 #include "config/daemon_rules.hpp"
 #include "config/live_samples.hpp"
+#include "config/load_yaml.hpp"
+#include "config/premises.hpp"
 #include "config/schema/front_end_kinds.hpp"
+#include "config/schema/section.hpp"
 #include "config/settings_reader.hpp"
-#include "config/standard_input.hpp"
+#include "config/words.hpp"
 #include "config/yaml_reader.hpp"
-#include "core/clock.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
+#include "core/ranges.hpp"
 
 namespace nearfield {
 namespace {
@@ -229,6 +234,95 @@ Settings load_daemon_settings(const std::string& path, const std::vector<std::st
   report(missing_here(settings, is_settled), reader, problems);
   problems.throw_if_any();
   return settings;
+}
+
+namespace {
+
+/// Stands for a missing setting, as of a new or removed processor.
+constexpr std::string_view kNone = "none";
+
+/// Calls `found` with each setting that differs, and its value before and after as YAML.
+template <typename Found>
+void compare(Settings before, Settings after, const Found& found) {
+  const schema::Section old_section = schema::describe(before);
+  const schema::Section new_section = schema::describe(after);
+  std::map<std::string, schema::NamedSetting> gone;
+  for (const schema::NamedSetting& setting : all_settings(old_section)) {
+    gone.emplace(setting.key, setting);
+  }
+  for (const schema::NamedSetting& setting : all_settings(new_section)) {
+    const auto old = gone.extract(setting.key);
+    const std::string old_value = old.empty() ? std::string(kNone) : old.mapped().entry->written();
+    const std::string new_value = setting.entry->written();
+    if (old_value != new_value) {
+      found(setting, old_value, new_value);
+    }
+  }
+  for (const auto& [key, setting] : gone) {
+    found(setting, setting.entry->written(), std::string(kNone));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> changes(const Settings& before, const Settings& after) {
+  std::vector<std::string> result;
+  compare(before, after, [&](const schema::NamedSetting& setting, const std::string& was, const std::string& is) {
+    result.push_back(fmt::format("{} {} -> {}", setting.key, was, is));
+  });
+  return result;
+}
+
+std::vector<std::string> changes_at_restart(const Settings& before, const Settings& after) {
+  std::vector<std::string> keys;
+  compare(before, after, [&](const schema::NamedSetting& setting, const std::string&, const std::string&) {
+    const std::string& key = setting.unit_of_restart;
+    if (setting.effect == schema::Effect::kRestart && std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      keys.push_back(key);
+    }
+  });
+  return keys;
+}
+
+namespace {
+
+void write(const schema::Section& section, const std::string& indent, std::string& out) {
+  for (const schema::Section::Entry& entry : section.entries()) {
+    if (entry.section && entry.section->entries().empty()) {
+      continue;
+    }
+    if (entry.section) {
+      out += fmt::format("{}{}:\n", indent, entry.key);
+      write(*entry.section, indent + "  ", out);
+    } else {
+      out += fmt::format("{}{}: {}\n", indent, entry.key, entry.written());
+    }
+  }
+}
+
+}  // namespace
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char character : text) {
+    const auto byte = static_cast<unsigned char>(character);
+    if (character == '"' || character == '\\') {
+      result += '\\';
+      result += character;
+    } else if (byte < 0x20U || byte == 0x7FU) {
+      result += fmt::format("\\x{:02x}", byte);
+    } else {
+      result += character;
+    }
+  }
+  return result + '"';
+}
+
+std::string to_yaml(const Settings& settings) {
+  Settings copy = settings;  // a description is bound to variables that it could change
+  std::string out = "version: 1\n";
+  write(schema::describe(copy), "", out);
+  return out;
 }
 
 }  // namespace nearfield

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "config/contradictions.hpp"
+#include "config/premises.hpp"
 #include "core/daemon_settings.hpp"
 
 namespace nearfield {

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "config/yaml_text.hpp"
+#include "config/words.hpp"
 #include "core/error.hpp"
 
 namespace nearfield {

@@ -1,3 +1,5 @@
+#include "config/load_yaml.hpp"
+
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,7 +13,6 @@
 #include <system_error>
 #include <utility>
 
-#include "config/standard_input.hpp"
 #include "config/yaml_reader.hpp"
 #include "core/error.hpp"
 #include "core/system/file_descriptor.hpp"
@@ -157,7 +158,7 @@ void give_standard_input(std::string text) { kept_standard_input() = std::move(t
 void put_on_standard_input(const std::string& text) {
   const FileDescriptor file(memfd_create("standard input", MFD_CLOEXEC));
   for (std::size_t done = 0; done < text.size();) {
-    const ssize_t written = write(file.get(), text.data() + done, text.size() - done);
+    const ssize_t written = ::write(file.get(), text.data() + done, text.size() - done);
     if (written <= 0) {
       throw IoError(fmt::format("standard input of a process: {}", std::generic_category().message(errno)));
     }

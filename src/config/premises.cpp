@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "config/schema/processor_kinds.hpp"
-#include "config/schema/sections.hpp"
+#include "config/schema/section.hpp"
 #include "core/geometry.hpp"
 
 namespace nearfield {

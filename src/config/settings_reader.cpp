@@ -8,7 +8,7 @@
 
 #include "config/positions_file.hpp"
 #include "config/schema/processor_kinds.hpp"
-#include "config/schema/sections.hpp"
+#include "config/schema/section.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 

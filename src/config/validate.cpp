@@ -6,8 +6,8 @@
 #include <set>
 
 #include "config/config.hpp"
-#include "config/contradictions.hpp"
 #include "config/daemon_rules.hpp"
+#include "config/premises.hpp"
 #include "config/schema/front_end_kinds.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "config/spectra_of_processors.hpp"

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <limits>
 
-#include "config/suggestion.hpp"
+#include "config/words.hpp"
 #include "core/error.hpp"
-#include "core/printable.hpp"
+#include "core/text.hpp"
 
 namespace nearfield {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/error.hpp"
-#include "core/finite.hpp"
+#include "core/numerics.hpp"
 
 namespace nearfield {
 

@@ -212,7 +212,7 @@ std::optional<std::uint32_t> user_id(const std::string& name);
 std::optional<std::uint32_t> group_id(const std::string& name);
 
 /// The path at which a daemon of this user listens: `setting` itself, or for "auto" `file` in the user's default folder
-/// (core/system/runtime_folder.h). Throws IoError if a user other than root has no such folder.
+/// (nearfield/runtime_folder.h). Throws IoError if a user other than root has no such folder.
 std::string socket_to_serve(const std::string& setting, std::string_view file);
 /// The path to which a client connects: `setting` itself, or for "auto" the first default folder that holds the socket.
 std::string socket_to_connect(const std::string& setting, std::string_view file);

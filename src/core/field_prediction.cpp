@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/cholesky.hpp"
+#include "core/numerics.hpp"
 
 namespace nearfield {
 namespace {

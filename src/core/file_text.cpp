@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "core/printable.hpp"
+#include "core/text.hpp"
 
 namespace nearfield {
 namespace {

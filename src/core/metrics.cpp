@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/finite.hpp"
+#include "core/numerics.hpp"
 
 namespace nearfield {
 namespace {

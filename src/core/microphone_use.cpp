@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <span>
 
-#include "core/percent.hpp"
+#include "core/text.hpp"
 
 namespace nearfield {
 namespace {

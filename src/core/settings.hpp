@@ -1,19 +1,73 @@
 #pragma once
+#include <any>
 #include <array>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <typeindex>
 #include <vector>
 
 #include "core/band.hpp"
 #include "core/geometry.hpp"
 #include "core/layout.hpp"
-#include "core/processor_settings.hpp"
-#include "core/settings_by_type.hpp"
 
 namespace nearfield {
+
+/// Structures of settings, at most one of each type. The owner need not know the types: a kind of stage keeps its own
+/// settings in it. A structure that nobody has changed has its defaults.
+class SettingsByType {
+ public:
+  template <class Own>
+  [[nodiscard]] const Own& get() const {
+    static const Own kDefaults;
+    const auto found = values_.find(typeid(Own));
+    return found == values_.end() ? kDefaults : *std::any_cast<Own>(&found->second);
+  }
+  /// The reference is valid until this object is assigned to or destroyed.
+  template <class Own>
+  [[nodiscard]] Own& edit() {
+    std::any& value = values_[typeid(Own)];
+    if (!value.has_value()) {
+      value = Own();
+    }
+    return *std::any_cast<Own>(&value);
+  }
+
+ private:
+  std::map<std::type_index, std::any> values_;
+};
+
+struct Contradiction;
+/// Returns true for the keys whose value is final: no input file will change it.
+using IsSettled = std::function<bool(std::string_view key)>;
+struct Settings;
+namespace schema {
+class Section;
+}
+
+/// Settings specific to one kind of processor. Each kind derives its own, in src/processors/KIND/settings.hpp.
+class KindSettings {
+ public:
+  KindSettings() = default;
+  virtual ~KindSettings() = default;
+  [[nodiscard]] virtual std::unique_ptr<KindSettings> copy() const = 0;
+  /// Adds these settings to the description of all settings, bound to this object. A kind without settings adds none.
+  virtual void describe(schema::Section& /*section*/) {}
+  /// Adds the contradictions among keys that no input file will change; `path` is the dotted name of its section, with
+  /// the final point.
+  virtual void check(const Settings& /*settings*/, const std::string& /*path*/, const IsSettled& /*is_settled*/,
+                     std::vector<Contradiction>& /*found*/) const {}
+  /// Approximate size of a frame's products, for the memory check before a start; 0: negligible.
+  [[nodiscard]] virtual double frame_bytes(const Settings& /*settings*/) const { return 0.0; }
+
+ protected:
+  KindSettings(const KindSettings&) = default;
+  KindSettings& operator=(const KindSettings&) = default;
+};
 
 /// Selects spectra from a sliding DFT over hops; kAuto: when that is cheaper.
 enum class Incremental { kAuto, kAlways, kNever };

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "config/config.hpp"
-#include "config/standard_input.hpp"
+#include "config/load_yaml.hpp"
 #include "core/error.hpp"
 #include "daemon/warm_up/warm_process.hpp"
 

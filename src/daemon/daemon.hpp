@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "cl/memory_use.hpp"
+#include "cl/memory.hpp"
 #include "control/metrics/memory_use.hpp"
 #include "control/metrics/metrics.hpp"
 #include "control/service/log.hpp"
@@ -27,7 +27,7 @@
 #include "daemon/live/input_watch.hpp"
 #include "daemon/live/live_engine.hpp"
 #include "daemon/live/stream_news.hpp"
-#include "daemon/start_signals.hpp"
+#include "daemon/signals.hpp"
 #include "daemon/summary.hpp"
 #include "daemon/web.hpp"
 #include "limits/limit_watch.hpp"

@@ -19,7 +19,6 @@
 #include "engine/engine_parts.hpp"
 #include "frontend/samples/decimator_design.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "imaging/priors/missing_information.hpp"
 #include "processors/images/settings.hpp"
 
 namespace nearfield {

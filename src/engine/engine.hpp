@@ -23,7 +23,7 @@
 #include "engine/search_schedule.hpp"
 #include "engine/stream_clock.hpp"
 #include "frontend/front_end.hpp"
-#include "imaging/priors/missing_information.hpp"
+#include "imaging/priors/make_mask.hpp"
 #include "imaging/shared/microphone_mask.hpp"
 #include "imaging/shared/search.hpp"
 #include "processors/images/image_processor.hpp"

@@ -6,7 +6,7 @@
 
 #include "core/error.hpp"
 #include "engine/engine.hpp"
-#include "imaging/priors/missing_information.hpp"
+#include "imaging/priors/make_mask.hpp"
 
 /// Batches of an engine: what is begun, waited for and read.
 namespace nearfield {

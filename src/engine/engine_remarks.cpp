@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/extent_text.hpp"
+#include "core/text.hpp"
 #include "engine/engine.hpp"
 #include "imaging/shared/image_surface.hpp"
 #include "processors/images/image_plan.hpp"

@@ -10,9 +10,8 @@
 #include "cl/device.hpp"
 #include "cl/marker.hpp"
 #include "core/error.hpp"
-#include "engine/bit_staging.hpp"
 #include "engine/engine_parts.hpp"
-#include "engine/paced_staging.hpp"
+#include "engine/staging.hpp"
 #include "frontend/samples/decimated_samples.hpp"
 
 namespace nearfield {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/engine.hpp"
-#include "engine/search_chain.hpp"
+#include "engine/search_schedule.hpp"
 
 namespace nearfield {
 

@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "core/extent_text.hpp"
+#include "core/text.hpp"
 #include "files/cross_spectra_file.hpp"
 #include "files/facts.hpp"
 #include "files/format.hpp"

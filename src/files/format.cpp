@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/lengths.hpp"
+#include "core/ranges.hpp"
 #include "files/nfr/nfr_reader.hpp"
 #include "files/time_data/time_data_input.hpp"
 

@@ -26,7 +26,7 @@
 #include "core/error.hpp"
 #include "core/system/child_signals.hpp"
 #include "core/system/clocks.hpp"
-#include "core/system/program_file.hpp"
+#include "core/system/host.hpp"
 
 namespace nearfield::page {
 namespace {

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/system/secret_file.hpp"
+#include "core/system/regular_file.hpp"
 
 namespace nearfield::page {
 namespace {

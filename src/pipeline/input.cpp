@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "config/config.hpp"
-#include "core/clock.hpp"
 #include "core/error.hpp"
+#include "core/ranges.hpp"
 #include "engine/sample_input.hpp"
 
 namespace nearfield {

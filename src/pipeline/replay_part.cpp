@@ -7,7 +7,7 @@
 #include <exception>
 
 #include "core/error.hpp"
-#include "imaging/priors/missing_information.hpp"
+#include "imaging/priors/make_mask.hpp"
 
 namespace nearfield {
 namespace {

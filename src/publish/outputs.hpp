@@ -9,7 +9,7 @@
 
 #include "core/output.hpp"
 #include "files/results_file.hpp"
-#include "publish/pictures/picture_scale.hpp"
+#include "publish/pictures/value_scale.hpp"
 
 namespace nearfield {
 

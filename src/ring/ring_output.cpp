@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/system/runtime_folder.h"
+#include "nearfield/runtime_folder.h"
 
 namespace nearfield::ring {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <numbers>
 
-#include "core/quadrature.hpp"
+#include "core/numerics.hpp"
 
 namespace nearfield {
 namespace {

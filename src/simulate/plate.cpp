@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/quadrature.hpp"
+#include "core/numerics.hpp"
 #include "simulate/fields.hpp"
 
 namespace nearfield {

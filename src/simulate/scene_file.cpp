@@ -3,8 +3,8 @@
 #include <charconv>
 #include <limits>
 
+#include "config/load_yaml.hpp"
 #include "config/positions_file.hpp"
-#include "config/standard_input.hpp"
 #include "core/error.hpp"
 #include "simulate/scene_reader.hpp"
 

@@ -4,7 +4,7 @@
 #include <CL/opencl.hpp>
 
 #include "cl/device.hpp"
-#include "cl/kernel_source.hpp"
+#include "cl/program_cache.hpp"
 
 /// Every file below kernels/, without a line for each.
 namespace nearfield::ocl {

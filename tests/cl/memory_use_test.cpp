@@ -1,5 +1,3 @@
-#include "cl/memory_use.hpp"
-
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "cl/device.hpp"
+#include "cl/memory.hpp"
 
 namespace nearfield::ocl {
 namespace {

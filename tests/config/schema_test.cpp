@@ -12,7 +12,7 @@
 #include "config/config.hpp"
 #include "config/schema/pages.hpp"
 #include "config/schema/processor_kinds.hpp"
-#include "config/schema/sections.hpp"
+#include "config/schema/section.hpp"
 #include "support/places.hpp"
 
 // The description of all settings, and what is made from it.

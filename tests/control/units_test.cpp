@@ -11,7 +11,7 @@
 
 #include "config/config.hpp"
 #include "core/daemon_settings.hpp"
-#include "core/system/runtime_folder.h"
+#include "nearfield/runtime_folder.h"
 #include "support/command.hpp"
 #include "support/places.hpp"
 

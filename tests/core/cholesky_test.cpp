@@ -1,10 +1,10 @@
-#include "core/cholesky.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <vector>
+
+#include "core/numerics.hpp"
 
 namespace nearfield {
 namespace {

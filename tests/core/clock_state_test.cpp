@@ -1,5 +1,3 @@
-#include "core/system/clock_state.hpp"
-
 #include <gtest/gtest.h>
 #include <sys/timex.h>
 

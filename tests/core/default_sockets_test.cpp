@@ -11,7 +11,7 @@
 
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
-#include "core/system/runtime_folder.h"
+#include "nearfield/runtime_folder.h"
 #include "support/command.hpp"
 
 // Where sockets lie by default, for root and for others, daemon and client.

@@ -1,8 +1,8 @@
-#include "core/extent_text.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
+
+#include "core/text.hpp"
 
 namespace nearfield {
 namespace {

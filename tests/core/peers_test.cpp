@@ -1,5 +1,3 @@
-#include "core/system/peers.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -9,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/system/file_descriptor.hpp"
+#include "core/system/network.hpp"
 
 namespace nearfield {
 namespace {

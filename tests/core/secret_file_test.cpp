@@ -1,5 +1,3 @@
-#include "core/system/secret_file.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,6 +7,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/system/regular_file.hpp"
 #include "support/command.hpp"
 
 namespace nearfield {

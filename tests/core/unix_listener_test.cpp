@@ -1,5 +1,3 @@
-#include "core/system/unix_listener.hpp"
-
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +12,7 @@
 
 #include "core/error.hpp"
 #include "core/system/file_descriptor.hpp"
+#include "core/system/unix_server.hpp"
 #include "support/command.hpp"
 
 namespace nearfield {

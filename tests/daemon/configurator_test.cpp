@@ -11,7 +11,7 @@
 #include <set>
 
 #include "daemon/nearfieldd_process.hpp"
-#include "daemon/warm_up/warm_messages.hpp"
+#include "daemon/warm_up/warm_child.hpp"
 
 // A running nearfieldd makes a new configuration in a child process first.
 namespace nearfield::daemon {

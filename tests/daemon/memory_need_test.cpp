@@ -1,11 +1,10 @@
-#include "daemon/memory_need.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 #include "daemon/daemon_support.hpp"
+#include "daemon/device_check.hpp"
 
 namespace nearfield::daemon {
 namespace {

@@ -1,8 +1,7 @@
-#include "daemon/live/overload.hpp"
-
 #include <gtest/gtest.h>
 
 #include "core/daemon_settings.hpp"
+#include "daemon/live/rates.hpp"
 
 namespace nearfield::daemon {
 namespace {

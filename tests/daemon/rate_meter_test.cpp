@@ -1,9 +1,9 @@
-#include "daemon/live/rate_meter.hpp"
-
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <random>
+
+#include "daemon/live/rates.hpp"
 
 namespace nearfield::daemon {
 namespace {

@@ -15,7 +15,7 @@
 #include "devices/two_devices.hpp"
 #include "engine/engine.hpp"
 #include "engine/feeder.hpp"
-#include "engine/paced_staging.hpp"
+#include "engine/staging.hpp"
 
 /// Processors on devices of their own, and taps that processors share.
 namespace nearfield {

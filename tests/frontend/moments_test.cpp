@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cl/device.hpp"
-#include "cl/kernel_source.hpp"
+#include "cl/program_cache.hpp"
 #include "frontend/test_bits.hpp"
 
 /// kernels/common/moments_vector.cl against sums over single bits, written from the polynomials of moments.cl.

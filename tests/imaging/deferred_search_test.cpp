@@ -1,5 +1,3 @@
-#include "imaging/shared/deferred_search.hpp"
-
 #include <gtest/gtest.h>
 
 #include <complex>
@@ -8,6 +6,8 @@
 #include <span>
 #include <stdexcept>
 #include <vector>
+
+#include "imaging/shared/search.hpp"
 
 namespace nearfield {
 namespace {

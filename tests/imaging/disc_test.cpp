@@ -8,7 +8,7 @@
 
 #include "imaging/search_bench.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
-#include "imaging/sources/disc_field.hpp"
+#include "imaging/sources/field_source.hpp"
 #include "simulate/fields.hpp"
 
 /// Sources that are spread over a disc: their field, how they are found, and the kernels against the double-precision

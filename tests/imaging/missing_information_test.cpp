@@ -1,5 +1,3 @@
-#include "imaging/priors/missing_information.hpp"
-
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
@@ -15,6 +13,7 @@
 #include <tuple>
 
 #include "imaging/pnah/pnah_reference.hpp"
+#include "imaging/priors/make_mask.hpp"
 #include "imaging/sonah/prior_reference.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
 #include "support/fields.hpp"

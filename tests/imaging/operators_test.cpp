@@ -13,7 +13,7 @@
 #include "imaging/imager_paths.hpp"
 #include "imaging/imager_table.hpp"
 #include "imaging/operators/operators_reference.hpp"
-#include "imaging/priors/prior.hpp"
+#include "imaging/priors/prior_models.hpp"
 #include "imaging/shared/image_surface.hpp"
 #include "imaging/sonah/sonah.hpp"
 #include "imaging/sonah/sonah_reference.hpp"

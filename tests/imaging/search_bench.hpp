@@ -7,7 +7,7 @@
 
 #include "imaging/imager_paths.hpp"
 #include "imaging/imager_table.hpp"
-#include "imaging/sonah/wave_search.hpp"
+#include "imaging/sonah/prior_finder.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 

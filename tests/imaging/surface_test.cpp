@@ -11,8 +11,8 @@
 #include "imaging/imager_table.hpp"
 #include "imaging/priors/surface_model.hpp"
 #include "imaging/shared/image_surface.hpp"
+#include "imaging/sonah/prior_finder.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
-#include "imaging/sonah/wave_search.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 

@@ -1,5 +1,3 @@
-#include "imaging/sonah/wave_search.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,6 +18,7 @@
 #include "imaging/pnah/cutoff_search.hpp"
 #include "imaging/priors/make_mask.hpp"
 #include "imaging/search_bench.hpp"
+#include "imaging/sonah/prior_finder.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
 #include "imaging/sources/source_table.hpp"
 #include "support/fields.hpp"

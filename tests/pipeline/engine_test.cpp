@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 
-#include "cl/memory_use.hpp"
+#include "cl/memory.hpp"
 #include "config/config.hpp"
 
 namespace nearfield {

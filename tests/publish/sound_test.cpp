@@ -11,7 +11,7 @@
 #include <numeric>
 
 #include "core/error.hpp"
-#include "publish/sound/wav_output.hpp"
+#include "publish/sound/beam_files.hpp"
 #include "support/command.hpp"
 
 namespace nearfield {

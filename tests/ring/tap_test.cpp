@@ -16,7 +16,7 @@
 #include "cli/command.hpp"
 #include "core/error.hpp"
 #include "core/system/file_descriptor.hpp"
-#include "core/system/unix_listener.hpp"
+#include "core/system/unix_server.hpp"
 #include "ring/ring_output.hpp"
 #include "ring_support.hpp"
 

@@ -12,9 +12,7 @@
 
 #include "cli/command.hpp"
 #include "cli/own_daemon.hpp"
-#include "cli/paths.hpp"
 #include "cli/picture_options.hpp"
-#include "cli/progress.hpp"
 #include "config/config.hpp"
 #include "core/error.hpp"
 #include "core/place_text.hpp"

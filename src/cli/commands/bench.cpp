@@ -10,7 +10,7 @@
 
 #include "cli/command.hpp"
 #include "core/error.hpp"
-#include "core/system/program_file.hpp"
+#include "core/system/host.hpp"
 
 namespace nearfield::cli {
 namespace {

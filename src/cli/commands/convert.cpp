@@ -4,8 +4,6 @@
 #include <memory>
 
 #include "cli/command.hpp"
-#include "cli/paths.hpp"
-#include "cli/progress.hpp"
 #include "core/error.hpp"
 #include "files/nfr/nfr_convert.hpp"
 

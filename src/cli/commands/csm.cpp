@@ -6,8 +6,6 @@
 #include <memory>
 
 #include "cli/command.hpp"
-#include "cli/paths.hpp"
-#include "cli/progress.hpp"
 #include "cli/recorded_settings.hpp"
 #include "config/device_choice.hpp"
 #include "core/error.hpp"

@@ -11,7 +11,6 @@
 
 #include "cli/command.hpp"
 #include "cli/commands/ctl_settings.hpp"
-#include "cli/wait.hpp"
 #include "control/socket/client.hpp"
 #include "control/socket/status_text.hpp"
 #include "core/daemon_settings.hpp"

@@ -11,11 +11,11 @@
 #include <sstream>
 #include <system_error>
 
-#include "config/suggestion.hpp"
+#include "config/words.hpp"
 #include "config/yaml_reader.hpp"
 #include "core/error.hpp"
+#include "core/system/network.hpp"
 #include "core/system/partial_file.hpp"
-#include "core/system/peers.hpp"
 #include "files/facts.hpp"
 
 namespace nearfield::cli {

@@ -29,14 +29,13 @@
 
 #include "cli/command.hpp"
 #include "cli/own_daemon.hpp"
-#include "cli/stop_signal.hpp"
 #include "cli/terminal_picture.hpp"
-#include "config/yaml_text.hpp"
+#include "config/words.hpp"
 #include "control/socket/client.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
-#include "core/system/secret_file.hpp"
-#include "core/system/terminal.hpp"
+#include "core/system/host.hpp"
+#include "core/system/regular_file.hpp"
 #include "page/token.hpp"
 
 namespace nearfield::cli {

@@ -16,7 +16,7 @@
 #include "cli/own_daemon.hpp"
 #include "config/config.hpp"
 #include "config/device_choice.hpp"
-#include "config/standard_input.hpp"
+#include "config/load_yaml.hpp"
 #include "control/checks/check.hpp"
 #include "control/doctor/diagnosis.hpp"
 #include "control/doctor/limited_run.hpp"
@@ -24,7 +24,7 @@
 #include "core/error.hpp"
 #include "core/file_text.hpp"
 #include "core/system/clocks.hpp"
-#include "core/system/program_file.hpp"
+#include "core/system/host.hpp"
 
 namespace nearfield::cli {
 namespace {

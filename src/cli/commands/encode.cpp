@@ -7,8 +7,6 @@
 #include <optional>
 
 #include "cli/command.hpp"
-#include "cli/paths.hpp"
-#include "cli/progress.hpp"
 #include "config/config.hpp"
 #include "engine/sample_input.hpp"
 #include "pipeline/input.hpp"

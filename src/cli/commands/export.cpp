@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/paths.hpp"
 #include "cli/python.hpp"
 #include "files/results_file.hpp"
 #include "pipeline/replay.hpp"

@@ -3,10 +3,7 @@
 #include <memory>
 
 #include "cli/command.hpp"
-#include "cli/paths.hpp"
-#include "cli/progress.hpp"
 #include "cli/recorded_settings.hpp"
-#include "cli/stop_signal.hpp"
 #include "config/device_choice.hpp"
 #include "core/error.hpp"
 #include "core/system/partial_file.hpp"

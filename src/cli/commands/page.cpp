@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/stop_signal.hpp"
 #include "core/daemon_settings.hpp"
 #include "page/http_server.hpp"
 #include "page/token.hpp"

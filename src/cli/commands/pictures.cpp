@@ -5,7 +5,6 @@
 
 #include "cli/command.hpp"
 #include "cli/picture_options.hpp"
-#include "cli/progress.hpp"
 #include "core/error.hpp"
 #include "files/results_file.hpp"
 #include "pipeline/replay.hpp"

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "cli/command.hpp"
-#include "cli/paths.hpp"
 #include "core/error.hpp"
 #include "core/system/partial_file.hpp"
 #include "files/files.hpp"

@@ -7,17 +7,14 @@
 #include <utility>
 
 #include "cli/command.hpp"
-#include "cli/paths.hpp"
 #include "cli/picture_options.hpp"
-#include "cli/progress.hpp"
 #include "cli/recorded_settings.hpp"
-#include "cli/stop_signal.hpp"
 #include "config/device_choice.hpp"
 #include "core/error.hpp"
 #include "engine/devices.hpp"
 #include "files/results_file.hpp"
 #include "publish/outputs.hpp"
-#include "publish/sound/wav_output.hpp"
+#include "publish/sound/beam_files.hpp"
 
 namespace nearfield::cli {
 namespace {

@@ -19,14 +19,13 @@
 #include "cli/command.hpp"
 #include "cli/own_daemon.hpp"
 #include "cli/report/redaction.hpp"
-#include "cli/stop_signal.hpp"
 #include "control/crash/crash_report.hpp"
 #include "control/doctor/limited_run.hpp"
 #include "control/socket/client.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
+#include "core/system/host.hpp"
 #include "core/system/partial_file.hpp"
-#include "core/system/program_file.hpp"
 
 namespace nearfield::cli {
 namespace {

@@ -6,7 +6,6 @@
 #include <random>
 
 #include "cli/command.hpp"
-#include "cli/stop_signal.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 #include "encode/sound_file.hpp"

@@ -4,8 +4,6 @@
 #include <memory>
 
 #include "cli/command.hpp"
-#include "cli/paths.hpp"
-#include "cli/progress.hpp"
 #include "core/error.hpp"
 #include "encode/sound_file.hpp"
 #include "simulate/scene.hpp"

@@ -14,12 +14,9 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/commands/tap_live_line.hpp"
-#include "cli/commands/tap_log.hpp"
+#include "cli/commands/tap_lines.hpp"
 #include "cli/commands/tap_products.hpp"
 #include "cli/commands/tap_sound.hpp"
-#include "cli/stop_signal.hpp"
-#include "cli/wait.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 #include "core/frame.hpp"

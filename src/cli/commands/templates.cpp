@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "cli/command.hpp"
-#include "cli/paths.hpp"
 #include "config/config.hpp"
 #include "config/device_choice.hpp"
 #include "core/error.hpp"

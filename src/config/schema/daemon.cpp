@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "config/schema/sections.hpp"
-#include "config/yaml_text.hpp"
+#include "config/schema/section.hpp"
+#include "config/words.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/system/network.hpp"
 

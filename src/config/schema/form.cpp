@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "config/yaml_text.hpp"
+#include "config/words.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/fft_length.hpp"
-#include "core/lengths.hpp"
+#include "core/ranges.hpp"
 
 namespace nearfield::schema {
 namespace {

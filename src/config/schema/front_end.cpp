@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "config/schema/front_end_kinds.hpp"
-#include "config/schema/sections.hpp"
-#include "config/yaml_text.hpp"
+#include "config/schema/section.hpp"
+#include "config/words.hpp"
 
 namespace nearfield::schema {
 namespace {

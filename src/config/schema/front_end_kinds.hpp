@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/contradictions.hpp"
+#include "config/premises.hpp"
 #include "core/settings.hpp"
 
 namespace nearfield::schema {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "config/schema/sections.hpp"
-#include "config/yaml_text.hpp"
+#include "config/schema/section.hpp"
+#include "config/words.hpp"
 
 namespace nearfield::schema {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "config/schema/pages.hpp"
 #include "config/schema/processor_kinds.hpp"
-#include "config/schema/sections.hpp"
+#include "config/schema/section.hpp"
 
 namespace nearfield::schema {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/schema/sections.hpp"
+#include "config/schema/section.hpp"
 #include "core/daemon_settings.hpp"
 
 namespace nearfield::schema {

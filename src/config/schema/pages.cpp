@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "config/schema/processor_kinds.hpp"
-#include "config/schema/sections.hpp"
+#include "config/schema/section.hpp"
 #include "core/daemon_settings.hpp"
 
 namespace nearfield::schema {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/band.hpp"
-#include "core/processor_settings.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield {
 

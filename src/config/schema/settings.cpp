@@ -3,9 +3,9 @@
 #include <iterator>
 #include <string_view>
 
-#include "config/schema/sections.hpp"
+#include "config/schema/section.hpp"
 #include "config/schema/subset.hpp"
-#include "core/clock.hpp"
+#include "core/ranges.hpp"
 
 namespace nearfield::schema {
 namespace {

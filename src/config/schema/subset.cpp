@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "config/yaml_text.hpp"
+#include "config/words.hpp"
 
 namespace nearfield::schema {
 namespace {

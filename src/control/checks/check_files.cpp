@@ -13,7 +13,7 @@
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 #include "core/system/file_descriptor.hpp"
-#include "core/system/unix_listener.hpp"
+#include "core/system/unix_server.hpp"
 
 namespace nearfield::control {
 namespace {

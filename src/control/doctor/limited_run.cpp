@@ -15,7 +15,7 @@
 #include <system_error>
 #include <thread>
 
-#include "config/standard_input.hpp"
+#include "config/load_yaml.hpp"
 #include "core/error.hpp"
 
 namespace nearfield::control {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "core/system/clock_state.hpp"
+#include "core/system/clocks.hpp"
 
 namespace nearfield::control {
 

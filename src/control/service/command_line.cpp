@@ -19,13 +19,13 @@
 #include <system_error>
 #include <vector>
 
-#include "config/suggestion.hpp"
+#include "config/words.hpp"
 #include "control/service/command_line_json.hpp"
 #include "control/service/printable_lines.hpp"
 #include "core/error.hpp"
 #include "core/file_text.hpp"
-#include "core/printable.hpp"
-#include "core/system/terminal.hpp"
+#include "core/system/host.hpp"
+#include "core/text.hpp"
 
 namespace nearfield::control {
 namespace {

@@ -16,7 +16,7 @@
 #include "control/service/printable_lines.hpp"
 #include "control/service/realtime.hpp"
 #include "core/daemon_settings.hpp"
-#include "core/system/terminal.hpp"
+#include "core/system/host.hpp"
 
 namespace nearfield::control {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "core/printable.hpp"
+#include "core/text.hpp"
 
 namespace nearfield::control {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "control/socket/unix_socket.hpp"
 #include "core/error.hpp"
-#include "core/system/peers.hpp"
+#include "core/system/network.hpp"
 
 namespace nearfield::control {
 namespace {

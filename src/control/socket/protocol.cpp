@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "config/suggestion.hpp"
+#include "config/words.hpp"
 #include "core/error.hpp"
 
 namespace nearfield::control {

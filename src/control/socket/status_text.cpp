@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "core/percent.hpp"
+#include "core/text.hpp"
 
 namespace nearfield::control {
 namespace {

@@ -2,6 +2,8 @@
 #include <cmath>
 #include <cstdint>
 #include <ctime>
+#include <optional>
+#include <string>
 
 namespace nearfield {
 
@@ -20,5 +22,18 @@ std::int64_t clock_ns(clockid_t clock);
 std::int64_t monotonic_ns();
 /// Offset of CLOCK_TAI from CLOCK_MONOTONIC, ns.
 std::int64_t tai_offset_ns();
+
+/// State of the system's clock from the kernel (adjtimex(2)), set by a program such as chrony, ptp4l with phc2sys or
+/// systemd-timesyncd. Errors are relative to UTC.
+struct ClockState {
+  bool is_synchronised = false;  ///< STA_UNSYNC is not set
+  double most_error_s = 0.0;     ///< maxerror: grows by 500 us a second since the clock was last set
+  double likely_error_s = 0.0;   ///< esterror: that program's estimate; 0 if it gives none
+  int tai_offset_s = 0;          ///< CLOCK_TAI - CLOCK_REALTIME; 0 if no program has set it
+};
+
+/// The state, or std::nullopt if the kernel denies it, as in a service whose filter forbids adjtimex; then `*why` has
+/// the reason in words. `why` may be null.
+std::optional<ClockState> read_clock_state(std::string* why = nullptr);
 
 }  // namespace nearfield

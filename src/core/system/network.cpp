@@ -1,11 +1,21 @@
 #include "core/system/network.hpp"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
+#include <optional>
+
+#include "core/daemon_settings.hpp"
+#include "core/error.hpp"
+#include "nearfield/runtime_folder.h"
 
 namespace nearfield {
 namespace {
@@ -72,6 +82,108 @@ std::optional<Network> parse_network(const std::string& text) {
     }
   }
   return Network{parsed->address, before + prefix};
+}
+
+namespace {
+
+template <typename Id, typename LookUp>
+void look_up(const std::vector<std::string>& names, const std::string& key, const LookUp& look_up_one,
+             std::set<Id>& ids, std::string& problems) {
+  for (const std::string& name : names) {
+    if (const std::optional<Id> id = look_up_one(name)) {
+      ids.insert(*id);
+    } else {
+      problems += fmt::format("{}{}: expected one of this system's names, or a number, found \"{}\"",
+                              problems.empty() ? "" : "\n", key, name);
+    }
+  }
+}
+
+/// Empty if the kernel does not support the option.
+std::vector<gid_t> supplementary_groups(int socket) {
+  socklen_t bytes = 0;
+  getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, nullptr, &bytes);  // fails, and returns the size
+  std::vector<gid_t> groups(bytes / sizeof(gid_t));
+  if (groups.empty() || getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &bytes) != 0) {
+    return {};
+  }
+  return groups;
+}
+
+}  // namespace
+
+PeerProcess peer_of(int socket) {
+  ucred credentials{};
+  socklen_t bytes = sizeof credentials;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0) {
+    return {};
+  }
+  PeerProcess peer{credentials.pid, credentials.uid, supplementary_groups(socket)};
+  peer.groups.push_back(credentials.gid);
+  return peer;
+}
+
+PeerRule::PeerRule(const DaemonSettings::Access& access, const std::string& key) : users_({0, geteuid()}) {
+  std::string problems;
+  look_up(access.allowed_users, key + ".allowed_users", user_id, users_, problems);
+  look_up(access.allowed_groups, key + ".allowed_groups", group_id, groups_, problems);
+  if (!problems.empty()) {
+    throw ConfigError(problems);
+  }
+}
+
+bool PeerRule::permits(const PeerProcess& peer) const {
+  if (peer.user == PeerProcess::kUnknown) {
+    return false;  // even if the settings name this number
+  }
+  return users_.contains(peer.user) ||
+         std::any_of(peer.groups.begin(), peer.groups.end(), [this](gid_t group) { return groups_.contains(group); });
+}
+
+namespace {
+
+static_assert(DaemonSettings::Ring::kFile == NF_FRAMES_SOCKET, "the reader in C opens the same file");
+static_assert(DaemonSettings::Control::kFile == NF_CONTROL_SOCKET);
+
+using PathBuffer = std::array<char, sizeof(sockaddr_un::sun_path)>;
+using Rule = int (*)(const char* file, char* path, std::size_t bytes);
+
+std::string path_by(Rule rule, std::string_view file) {
+  PathBuffer path{};
+  if (rule(std::string(file).c_str(), path.data(), path.size()) == 0) {
+    throw IoError(
+        fmt::format("{}: expected a default folder of sockets with a path of at most {} bytes in all, found a "
+                    "longer one; set NEARFIELD_RUNTIME_DIR, or name the socket",
+                    file, path.size() - 1));
+  }
+  return path.data();
+}
+
+/// A user other than root cannot create a folder in /run: the message names the variable to set instead.
+void require_folder(const std::string& path, std::string_view file) {
+  const bool is_system = path.starts_with(NF_SYSTEM_FOLDER "/");
+  if (is_system && geteuid() != 0 && access(NF_SYSTEM_FOLDER, W_OK | X_OK) != 0) {
+    throw IoError(
+        fmt::format("{}: expected a folder in which this user may make sockets, found none, and no "
+                    "XDG_RUNTIME_DIR; set NEARFIELD_RUNTIME_DIR to a folder of your own, or give "
+                    "daemon.publish.ring.socket and daemon.control.socket ({})",
+                    NF_SYSTEM_FOLDER, file));
+  }
+}
+
+}  // namespace
+
+std::string socket_to_serve(const std::string& setting, std::string_view file) {
+  if (setting != kAutoSocket) {
+    return setting;
+  }
+  std::string path = path_by(nf_socket_to_serve, file);
+  require_folder(path, file);
+  return path;
+}
+
+std::string socket_to_connect(const std::string& setting, std::string_view file) {
+  return setting == kAutoSocket ? path_by(nf_socket_to_connect, file) : setting;
 }
 
 }  // namespace nearfield

@@ -9,7 +9,7 @@
 #include "control/service/realtime.hpp"
 #include "core/error.hpp"
 #include "core/stoppable.hpp"
-#include "daemon/last_words.hpp"
+#include "daemon/signals.hpp"
 
 namespace nearfield::daemon {
 

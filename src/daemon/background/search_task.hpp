@@ -10,7 +10,7 @@
 
 #include "daemon/background/background_worker.hpp"
 #include "daemon/live/live_engine.hpp"
-#include "engine/search_chain.hpp"
+#include "engine/search_schedule.hpp"
 
 namespace nearfield::daemon {
 

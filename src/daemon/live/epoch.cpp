@@ -11,7 +11,7 @@
 #include "cl/device.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/system/clocks.hpp"
-#include "daemon/memory_need.hpp"
+#include "daemon/device_check.hpp"
 #include "engine/devices.hpp"
 #include "engine/feeder.hpp"
 

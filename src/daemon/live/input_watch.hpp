@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "daemon/live/accounts.hpp"
 #include "daemon/live/live_input.hpp"
-#include "daemon/live/rate_meter.hpp"
-#include "daemon/live/value_counts.hpp"
+#include "daemon/live/rates.hpp"
 #include "stream/ingest_ring.hpp"
 
 namespace nearfield::daemon {

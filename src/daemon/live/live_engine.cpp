@@ -8,7 +8,7 @@
 #include "core/error.hpp"
 #include "core/system/clocks.hpp"
 #include "core/system/host.hpp"
-#include "imaging/priors/missing_information.hpp"
+#include "imaging/priors/make_mask.hpp"
 
 namespace nearfield::daemon {
 LiveEngine::LiveEngine(IngestRing& ring, const LiveInput& input, std::unique_ptr<Epoch> epoch, Publisher& publisher,

@@ -9,10 +9,10 @@
 
 #include "core/daemon_settings.hpp"
 #include "daemon/live/epoch.hpp"
-#include "daemon/live/overload.hpp"
 #include "daemon/live/publisher.hpp"
+#include "daemon/live/rates.hpp"
 #include "engine/feeder.hpp"
-#include "engine/search_chain.hpp"
+#include "engine/search_schedule.hpp"
 #include "pipeline/missing_bits.hpp"
 #include "stream/ingest_ring.hpp"
 

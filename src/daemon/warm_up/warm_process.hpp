@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/system/file_descriptor.hpp"
-#include "daemon/warm_up/warm_messages.hpp"
+#include "daemon/warm_up/warm_child.hpp"
 
 namespace nearfield::daemon {
 

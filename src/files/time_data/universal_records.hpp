@@ -7,7 +7,6 @@
 
 #include "core/geometry.hpp"
 #include "files/time_data/byte_file.hpp"
-#include "files/time_data/line_reader.hpp"
 
 /// Universal files, as written by SDRC's I-DEAS test and its successors: datasets between lines of -1, of which the
 /// numbers 58 (functions at nodes), 15 (nodes) and 164 (units) are read here. Not for use outside this folder.

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "cl/arena.hpp"
 #include "cl/device.hpp"
+#include "cl/memory.hpp"
 #include "core/settings.hpp"
 #include "frontend/common/analysis.hpp"
-#include "frontend/common/ring_span.hpp"
+#include "frontend/common/bit_ring.hpp"
 
 namespace nearfield {
 

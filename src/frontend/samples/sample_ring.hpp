@@ -3,7 +3,7 @@
 #include <span>
 
 #include "cl/device.hpp"
-#include "frontend/common/ring_span.hpp"
+#include "frontend/common/bit_ring.hpp"
 
 namespace nearfield {
 

@@ -10,7 +10,7 @@
 
 #include "imaging/operators/operator_tables.hpp"
 #include "imaging/operators/prior.hpp"
-#include "imaging/sources/point_bounds.hpp"
+#include "imaging/sources/point_grid.hpp"
 #include "imaging/sources/source_space.hpp"
 
 namespace nearfield {

@@ -11,10 +11,10 @@
 #include "imaging/operators/operator_space.hpp"
 #include "imaging/operators/operators_reference.hpp"
 #include "imaging/operators/point_search.hpp"
-#include "imaging/shared/deferred_search.hpp"
 #include "imaging/shared/image_surface.hpp"
 #include "imaging/shared/imager_reference.hpp"
 #include "imaging/shared/noise_steps.hpp"
+#include "imaging/shared/search.hpp"
 
 namespace nearfield {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cl/arena.hpp"
+#include "cl/memory.hpp"
 #include "imaging/operators/operator_tables.hpp"
 #include "imaging/priors/microphones.hpp"
 #include "imaging/shared/imager.hpp"

@@ -10,8 +10,8 @@
 #include "imaging/operators/operator_space.hpp"
 #include "imaging/operators/point_search.hpp"
 #include "imaging/operators/prior.hpp"
-#include "imaging/shared/deferred_search.hpp"
 #include "imaging/shared/imager_reference.hpp"
+#include "imaging/shared/search.hpp"
 
 namespace nearfield::reference {
 namespace {

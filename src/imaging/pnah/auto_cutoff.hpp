@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cl/arena.hpp"
+#include "cl/memory.hpp"
 #include "imaging/shared/image_plan.hpp"
 
 /// Tables and macros of kernels/imaging/aperture_spectrum.cl and spectrum_record.cl: the measured cut-off.

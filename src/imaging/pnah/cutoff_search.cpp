@@ -8,7 +8,7 @@
 
 #include "core/stoppable.hpp"
 #include "imaging/pnah/pnah_reference.hpp"
-#include "imaging/shared/deferred_search.hpp"
+#include "imaging/shared/search.hpp"
 #include "imaging/sources/source_search.hpp"
 
 namespace nearfield {

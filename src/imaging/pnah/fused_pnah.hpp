@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cl/arena.hpp"
+#include "cl/memory.hpp"
 #include "imaging/pnah/auto_cutoff.hpp"
 #include "imaging/pnah/cutoff_search.hpp"
 #include "imaging/shared/imager.hpp"

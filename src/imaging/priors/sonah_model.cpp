@@ -7,9 +7,8 @@
 #include <thread>
 #include <utility>
 
-#include "core/quadrature.hpp"
+#include "core/numerics.hpp"
 #include "core/stoppable.hpp"
-#include "imaging/priors/prior.hpp"
 #include "imaging/priors/prior_models.hpp"
 #include "imaging/priors/surface_model.hpp"
 #include "imaging/shared/each_frequency.hpp"

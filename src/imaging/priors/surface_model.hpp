@@ -3,7 +3,7 @@
 #include <complex>
 #include <vector>
 
-#include "imaging/priors/prior.hpp"
+#include "imaging/priors/prior_models.hpp"
 #include "imaging/priors/sonah_model.hpp"
 #include "imaging/shared/image_plan.hpp"
 #include "imaging/shared/search.hpp"

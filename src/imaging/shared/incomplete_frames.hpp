@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cl/arena.hpp"
+#include "cl/memory.hpp"
 #include "imaging/shared/imager.hpp"
 
 namespace nearfield {

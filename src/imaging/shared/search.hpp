@@ -2,6 +2,7 @@
 #include <array>
 #include <complex>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -151,5 +152,12 @@ class Search {
   /// Forgets all findings.
   virtual void restart() = 0;
 };
+
+using MakeSearch = std::function<std::unique_ptr<Search>()>;
+
+/// A search that is constructed at its first search(), on the thread of that call: a start does not wait for its
+/// models, which take tenths of a second. `make` owns what it needs, and does not return null. If it throws, so does
+/// search(), and the next call tries again.
+std::unique_ptr<Search> defer_search(MakeSearch make);
 
 }  // namespace nearfield

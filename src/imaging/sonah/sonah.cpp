@@ -11,11 +11,11 @@
 #include "core/error.hpp"
 #include "core/system/host.hpp"
 #include "imaging/priors/prior_fill.hpp"
-#include "imaging/shared/deferred_search.hpp"
 #include "imaging/shared/image_surface.hpp"
 #include "imaging/shared/imager_reference.hpp"
+#include "imaging/shared/search.hpp"
+#include "imaging/sonah/prior_finder.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
-#include "imaging/sonah/wave_search.hpp"
 
 namespace nearfield {
 namespace {

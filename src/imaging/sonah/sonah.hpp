@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cl/arena.hpp"
+#include "cl/memory.hpp"
 #include "imaging/priors/microphones.hpp"
 #include "imaging/priors/prior_models.hpp"
 #include "imaging/priors/sonah_model.hpp"

@@ -10,10 +10,10 @@
 
 #include "core/error.hpp"
 #include "imaging/priors/sonah_model.hpp"
-#include "imaging/shared/deferred_search.hpp"
 #include "imaging/shared/image_surface.hpp"
+#include "imaging/shared/search.hpp"
+#include "imaging/sonah/prior_finder.hpp"
 #include "imaging/sonah/prior_reference.hpp"
-#include "imaging/sonah/wave_search.hpp"
 
 namespace nearfield::reference {
 namespace {

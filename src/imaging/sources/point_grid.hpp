@@ -1,13 +1,55 @@
 #pragma once
 #include <Eigen/Dense>
+#include <array>
 #include <complex>
 #include <vector>
 
-#include "imaging/sources/point_bounds.hpp"
+#include "imaging/shared/image_plan.hpp"
+#include "imaging/shared/search.hpp"
 #include "imaging/sources/source_modes.hpp"
 #include "imaging/sources/source_space.hpp"
 
 namespace nearfield {
+
+/// Depths of the grids of candidates behind the surface, over the standoff.
+inline constexpr std::array<double, 4> kGridDepths = {0.25, 0.5, 1.0, 2.0};
+/// Least distance between positions of these grids, over the standoff.
+inline constexpr double kStepOfStandoff = 0.45;
+
+/// Bounds of point sources and discs: behind the imaged places, before the array and a standoff beside it.
+class PointBounds {
+ public:
+  /// step_x_m, step_y_m: from a position of the grid of candidates to its neighbours. The array's extent and its pitch
+  /// are those of the images' grid, whose nodes are the microphones of a regular array.
+  PointBounds(const ImagePlan& plan, double step_x_m, double step_y_m);
+  /// Height below which all sources lie: the surface, or the lowest plane where that is lower.
+  [[nodiscard]] double floor_m() const { return floor_m_; }
+  [[nodiscard]] double depth_m(const PointSource& point) const { return floor_m_ - point.z_m; }
+  /// This depth, or the least allowed one.
+  [[nodiscard]] double bounded_depth_m(double depth_m) const;
+  /// The point moved to the nearest allowed position; a disc's centre and radius likewise.
+  [[nodiscard]] PointSource bounded(PointSource point) const;
+  /// Moves it by `by`, but at most by a step or half of its size; returns the largest change in these units.
+  [[nodiscard]] double move(PointSource& point, const Eigen::Ref<const Eigen::VectorXd>& by) const;
+  /// The disc, in the lowest imaged plane, whose field at the microphones decays about like the point's.
+  [[nodiscard]] PointSource disc_of(const PointSource& point) const;
+  /// The point whose field decays about like the disc's.
+  [[nodiscard]] PointSource point_of(const PointSource& disc) const;
+  /// Keeps all at least a quarter of a step above the plane y = wall_y_m, or below it: right in it a source and its
+  /// image may cancel each other.
+  void stay_before(double wall_y_m, bool is_above);
+
+ private:
+  double standoff_m_;
+  double step_x_m_;
+  double step_y_m_;
+  double floor_m_;
+  double larger_pitch_m_ = 0.0;
+  double least_x_m_ = 0.0;
+  double most_x_m_ = 0.0;
+  double least_y_m_ = 0.0;
+  double most_y_m_ = 0.0;
+};
 
 /// Monopoles at the grid of positions for a matched filter: over the array and a standoff beside it, at four depths
 /// behind the surface.

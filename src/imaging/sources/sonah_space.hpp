@@ -9,7 +9,7 @@
 #include "imaging/sources/point_grid.hpp"
 #include "imaging/sources/source_modes.hpp"
 #include "imaging/sources/source_space.hpp"
-#include "imaging/sources/wave_grid.hpp"
+#include "imaging/sources/wave_finder.hpp"
 
 namespace nearfield {
 

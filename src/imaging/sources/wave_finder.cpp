@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numbers>
 #include <numeric>
+#include <utility>
 
 #include "imaging/priors/prior_fill.hpp"
 #include "imaging/shared/noise_steps.hpp"
@@ -12,6 +14,125 @@
 #include "imaging/sources/source_table.hpp"
 
 namespace nearfield {
+namespace {
+
+using Complex = std::complex<double>;
+using Eigen::Index;
+
+/// Evanescent waves that lose more than this from the lowest plane to the microphones are not searched.
+constexpr double kMostLoss = 10.0;
+/// Steps of the grid per half period over the array.
+constexpr int kGridSteps = 2;
+/// Step, in points of the grid, at which the matched filter's power is computed.
+constexpr int kCoarse = 2;
+
+std::size_t index_of(Index index) { return static_cast<std::size_t>(index); }
+
+/// Points of the coarse grid along an axis.
+Index coarse(Index count) { return (count + kCoarse - 1) / kCoarse; }
+
+}  // namespace
+
+WaveGrid::WaveGrid(const ImagePlan& plan, std::size_t frequency, const SonahModel& model)
+    : model_(&model),
+      modes_(plan, frequency, model),
+      most_rad_per_m_(std::hypot(plan.wavenumber(frequency), std::log(kMostLoss) / plan.largest_distance_m())) {
+  x_ = make_axis(plan.geometry.columns, plan.geometry.pitch_x_m);
+  y_ = make_axis(plan.geometry.rows, plan.geometry.pitch_y_m);
+}
+
+WaveGrid::Axis WaveGrid::make_axis(int microphones, double pitch_m) const {
+  const double step = std::numbers::pi / (microphones * pitch_m * kGridSteps);
+  const double most = std::min(most_rad_per_m_, std::numbers::pi / pitch_m - step);
+  Axis axis;
+  const Index half = (microphones + 1) / 2;
+  axis.places_m =
+      (Eigen::ArrayXd::LinSpaced(half, 0.0, static_cast<double>(half - 1)) - (microphones - 1) / 2.0) * pitch_m;
+  const Index points = 1 + std::max<Index>(static_cast<Index>(most / step), 1);
+  axis.grid_rad_per_m = Eigen::ArrayXd::LinSpaced(points, 0.0, static_cast<double>(points - 1)) * step;
+  for (std::size_t odd = 0; odd < 2; ++odd) {
+    axis.waves[odd].resize(axis.places_m.size(), points);
+    for (Index place = 0; place < axis.places_m.size(); ++place) {
+      for (Index i = 0; i < points; ++i) {
+        axis.waves[odd](place, i) = mirrored_pair(axis.grid_rad_per_m(i), axis.places_m(place), odd == 1);
+      }
+    }
+  }
+  return axis;
+}
+
+double WaveGrid::move(PlaneWave& wave, const Eigen::Ref<const Eigen::VectorXd>& by) const {
+  const auto along = [](double& value, double change, const Axis& axis) {
+    const double spacing = axis.grid_rad_per_m(1);
+    const double most = axis.grid_rad_per_m(axis.grid_rad_per_m.size() - 1) + spacing;
+    const double moved = std::clamp(value + std::clamp(change, -spacing, spacing), -most, most);
+    return std::abs(std::exchange(value, moved) - moved) / spacing;
+  };
+  return std::max(along(wave.kx_rad_per_m, by(0), x_), along(wave.ky_rad_per_m, by(1), y_));
+}
+
+/// Power of the whitened matched filter for each noise, at every second point of the grid along both axes. It is of the
+/// whole array whatever is masked, as in PointGrid: the two kinds of candidates are compared by it, and a finder that
+/// began under another mask finds the same.
+const Eigen::MatrixXf& WaveGrid::grid_powers() {
+  if (powers_.size() > 0) {
+    return powers_;
+  }
+  const Index columns = coarse(x_.grid_rad_per_m.size());
+  const Eigen::MatrixXd weights = filter_weights(*model_);
+  Eigen::MatrixXf powers(kNoiseSteps, coarse(y_.grid_rad_per_m.size()) * columns);
+  for (Index y = 0; y < y_.grid_rad_per_m.size(); y += kCoarse) {
+    Sources line;
+    for (Index x = 0; x < x_.grid_rad_per_m.size(); x += kCoarse) {
+      line.emplace_back(PlaneWave{x_.grid_rad_per_m(x), y_.grid_rad_per_m(y)});
+    }
+    powers.middleCols(y / kCoarse * columns, columns) = (weights * modes_.fields(line).cwiseAbs2()).cast<float>();
+  }
+  powers_ = std::move(powers);
+  return powers_;
+}
+
+/// The wave of the grid with the largest matched-filter output on the residual, and that output.
+Candidate WaveGrid::strongest(const Eigen::VectorXcd& white, int step, double prior) {
+  const Eigen::MatrixXf& powers = grid_powers();
+  const Index rows = y_.grid_rad_per_m.size();
+  const Index columns = x_.grid_rad_per_m.size();
+  const Index coarse_columns = coarse(columns);
+  std::array<Eigen::MatrixXcd, kParities> of_class;
+  for (int c = 0; c < kParities; ++c) {
+    const Eigen::VectorXcd folded =
+        std::conj(kClassPhases[index_of(c)]) *
+        model_->projections[index_of(c)].times(white.segment(Index{c} * model_->samples, model_->samples));
+    const Eigen::Map<const Eigen::Matrix<Complex, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> places(
+        folded.data(), y_.places_m.size(), x_.places_m.size());
+    of_class[index_of(c)] = y_.waves[(c & 2) != 0 ? 1 : 0].transpose().cast<Complex>() * places *
+                            x_.waves[(c & 1) != 0 ? 1 : 0].cast<Complex>();
+  }
+  PlaneWave best;
+  double strength = 0.0;
+  for (Index row = 0; row < rows; ++row) {
+    for (Index column = 0; column < columns; ++column) {
+      const double kx = x_.grid_rad_per_m(column);
+      const double ky = y_.grid_rad_per_m(row);
+      if (std::hypot(kx, ky) > most_rad_per_m_) {
+        continue;
+      }
+      const double power = static_cast<double>(powers(step, row / kCoarse * coarse_columns + column / kCoarse)) * prior;
+      for (int signs = 0; signs < kParities; ++signs) {
+        const double sign_x = (signs & 1) != 0 ? -1.0 : 1.0;
+        const double sign_y = (signs & 2) != 0 ? -1.0 : 1.0;
+        const Complex sum = of_class[0](row, column) + sign_x * of_class[1](row, column) +
+                            sign_y * (of_class[2](row, column) + sign_x * of_class[3](row, column));
+        if (std::norm(sum) > strength * power) {
+          best = {sign_x * kx, sign_y * ky};
+          strength = std::norm(sum) / power;
+        }
+      }
+    }
+  }
+  return {.source = best, .strength = strength};
+}
+
 namespace {
 
 using Complex = std::complex<double>;

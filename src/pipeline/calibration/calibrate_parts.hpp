@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/finite.hpp"
+#include "core/numerics.hpp"
 #include "pipeline/calibration/calibrate.hpp"
 #include "pipeline/recording.hpp"
 

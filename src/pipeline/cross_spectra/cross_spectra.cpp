@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "core/error.hpp"
-#include "core/finite.hpp"
+#include "core/numerics.hpp"
 #include "core/system/host.hpp"
 #include "files/cross_spectra_file.hpp"
 #include "pipeline/recording.hpp"

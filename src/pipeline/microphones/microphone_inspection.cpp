@@ -12,7 +12,7 @@
 #include "core/error.hpp"
 #include "engine/microphone_watch.hpp"
 #include "health/bit_statistics.hpp"
-#include "imaging/priors/missing_information.hpp"
+#include "imaging/priors/make_mask.hpp"
 #include "pipeline/recording.hpp"
 
 namespace nearfield {

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "core/error.hpp"
-#include "core/finite.hpp"
+#include "core/numerics.hpp"
 #include "engine/calibration_gains.hpp"
 #include "files/array_files_on_disk.hpp"
 #include "pipeline/calibration/calibrate_parts.hpp"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-#include "config/yaml_text.hpp"
+#include "config/words.hpp"
 
 namespace nearfield {
 namespace {

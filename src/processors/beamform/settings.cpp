@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "config/contradictions.hpp"
+#include "config/premises.hpp"
 #include "config/schema/form.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "config/schema/section.hpp"

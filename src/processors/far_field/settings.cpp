@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <initializer_list>
 
-#include "config/contradictions.hpp"
+#include "config/premises.hpp"
 #include "config/schema/section.hpp"
 #include "config/schema/subset.hpp"
 

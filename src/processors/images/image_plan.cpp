@@ -8,9 +8,8 @@
 #include "config/schema/processor_kinds.hpp"
 #include "core/error.hpp"
 #include "imaging/shared/image_surface.hpp"
+#include "processors/images/input_files.hpp"
 #include "processors/images/settings.hpp"
-#include "processors/images/source_files.hpp"
-#include "processors/images/surface_file.hpp"
 
 namespace nearfield {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/cholesky.hpp"
+#include "core/numerics.hpp"
 
 namespace nearfield {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <complex>
 
-#include "config/contradictions.hpp"
+#include "config/premises.hpp"
 #include "config/schema/processor_kinds.hpp"
-#include "config/schema/sections.hpp"
+#include "config/schema/section.hpp"
 #include "core/image_grid.hpp"
 
 namespace nearfield {

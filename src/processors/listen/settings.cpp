@@ -12,8 +12,8 @@
 #include <string>
 #include <utility>
 
-#include "config/contradictions.hpp"
 #include "config/live_samples.hpp"
+#include "config/premises.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "config/schema/section.hpp"
 

@@ -91,4 +91,115 @@ ocl::Defines SrpCut::defines() const {
           {"PIXEL_STRIDE", std::to_string(pixel_stride)}};
 }
 
+namespace {
+
+constexpr double kPathOperations = 12.0;
+constexpr double kPhasorOperations = 20.0;  // first phasor of a recurrence, and its step
+constexpr double kFloats4 = 4.0 * work::kFloat;
+
+struct SrpSizes {
+  explicit SrpSizes(const SrpPlan& plan)
+      : windows(plan.batch),
+        bins(static_cast<double>(plan.bins.size())),
+        channels(static_cast<double>(plan.channels())),
+        pixels(static_cast<double>(plan.pixels())),
+        pairs(static_cast<double>(plan.pairs.size())),
+        lags(static_cast<double>(2 * plan.farthest_lag + 1)),
+        phases_bytes(bins * channels * work::kComplex) {}
+  double windows;
+  double bins;
+  double channels;
+  double pixels;
+  double pairs;
+  double lags;  ///< lags per pair
+  double phases_bytes;
+};
+
+/// Counts a path and two phasors per microphone, and per bin the next phasor and a complex multiply-add.
+double operations_of_place(const SrpSizes& sizes) {
+  constexpr double kTerm = 4.0 + work::kMultiplyAdd;  // e[k+1] = 2 cos(a) e[k] - e[k-1], and the product
+  return sizes.channels * (kPathOperations + 2.0 * kPhasorOperations + sizes.bins * kTerm);
+}
+
+StageWork frequency_work(const SrpSizes& sizes) {
+  return {.stage = "processors/srp_phat/srp_fd",
+          .bytes = sizes.windows * (sizes.phases_bytes + sizes.pixels * (kFloats4 + work::kFloat)),
+          .operations = sizes.windows * sizes.pixels * operations_of_place(sizes)};
+}
+
+/// Counts the products of each pair's bins; lags as a product of real matrices, [pair][2 bins] and [2 bins][lag]; per
+/// pixel a path for each microphone, and a look-up for each pair.
+WorkModel time_work(const SrpSizes& sizes, LagInterpolation interpolation) {
+  constexpr double kNearestOperations = 7.0;  // difference, scale, offset, two limits, rounding, sum
+  constexpr double kLineOperations = 11.0;
+  constexpr double kLagOperations = 4.0;  // per bin: two real multiply-adds
+  const double cross_bytes = sizes.pairs * sizes.bins * work::kComplex;
+  const double lags_bytes = sizes.pairs * sizes.lags * work::kFloat;
+  const double look_up = interpolation == LagInterpolation::kLinear ? kLineOperations : kNearestOperations;
+  return {{.stage = "processors/srp_phat/srp_cross",
+           .bytes = sizes.windows * (sizes.phases_bytes + sizes.pairs * 2.0 * work::kWord + cross_bytes),
+           .operations = sizes.windows * sizes.pairs * sizes.bins * work::kComplexMultiply},
+          {.stage = "processors/srp_phat/srp_lags",
+           .bytes = sizes.windows * (cross_bytes + lags_bytes) + 2.0 * sizes.bins * sizes.lags * work::kFloat,
+           .operations = sizes.windows * sizes.pairs * sizes.lags * sizes.bins * kLagOperations},
+          {.stage = "processors/srp_phat/srp_td",
+           .bytes = sizes.windows * (lags_bytes + sizes.pixels * (kFloats4 + work::kFloat)),
+           .operations = sizes.windows * sizes.pixels * (sizes.channels * kPathOperations + sizes.pairs * look_up)}};
+}
+
+/// Counts a field per microphone and bin, its products with those of earlier sources, and phases as in srp_weights.
+StageWork peeling_work(const SrpSizes& sizes, double peeled) {
+  constexpr double kOfWeight = 12.0;
+  constexpr double kOfSource = 2.0 * work::kMultiplyAdd;
+  const double terms = sizes.windows * sizes.bins * sizes.channels;
+  const double before = peeled * (peeled - 1.0) / 2.0;
+  return {.stage = "processors/srp_phat/srp_peel",
+          .bytes = sizes.windows * sizes.phases_bytes * (4.0 * peeled + before),
+          .operations =
+              terms * (peeled * (kPathOperations + kPhasorOperations + kOfWeight + kOfSource) + before * kOfSource)};
+}
+
+/// Counts the largest pixel of each source, and the points around it in each round.
+WorkModel search_work(const SrpPlan& plan, const SrpSizes& sizes) {
+  const auto sources = static_cast<double>(plan.sources());
+  const double maps = plan.peels() ? sources : 1.0;
+  const double rounds = plan.dimensions > 0 ? kRefinementRounds + 1.0 : 1.0;
+  const double points = sources * rounds * static_cast<double>(refinement_points(plan));
+  WorkModel model = {{.stage = "processors/srp_phat/srp_map",
+                      .bytes = maps * sizes.windows * sizes.pixels * 2.0 * work::kFloat,
+                      .operations = maps * sizes.windows * sizes.pixels * 2.0},
+                     {.stage = "processors/srp_phat/srp_refine",
+                      .bytes = sizes.windows * sources * rounds * sizes.phases_bytes,
+                      .operations = sizes.windows * points * operations_of_place(sizes)}};
+  if (sources > 1.0) {
+    model.push_back({.stage = "processors/srp_phat/srp_maximum",
+                     .bytes = sizes.windows * (sources - 1.0) * sizes.pixels * (kFloats4 + work::kFloat),
+                     .operations = sizes.windows * (sources - 1.0) * sizes.pixels * 2.0});
+  }
+  return model;
+}
+
+}  // namespace
+
+WorkModel work_of(const SrpPlan& plan) {
+  constexpr double kOfWeight = 12.0;
+  const SrpSizes sizes(plan);
+  WorkModel model = {{.stage = "processors/srp_phat/srp_microphones", .bytes = sizes.windows * sizes.phases_bytes},
+                     {.stage = "processors/srp_phat/srp_weights",
+                      .bytes = sizes.windows * 3.0 * sizes.phases_bytes,
+                      .operations = sizes.windows * sizes.bins * sizes.channels * kOfWeight}};
+  const auto append = [&model](const WorkModel& more) { model.insert(model.end(), more.begin(), more.end()); };
+  WorkModel map = plan.is_time ? time_work(sizes, plan.settings.interpolation) : WorkModel{frequency_work(sizes)};
+  if (plan.peels()) {
+    for (StageWork& stage : map) {  // for the window, and the remainder without each source but the last
+      stage.bytes *= static_cast<double>(plan.sources());
+      stage.operations *= static_cast<double>(plan.sources());
+    }
+    append({peeling_work(sizes, static_cast<double>(plan.sources()) - 1.0)});
+  }
+  append(map);
+  append(search_work(plan, sizes));
+  return model;
+}
+
 }  // namespace nearfield

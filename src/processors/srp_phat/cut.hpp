@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cl/device.hpp"
+#include "cl/work.hpp"
 #include "processors/srp_phat/plan.hpp"
 
 namespace nearfield {
@@ -57,5 +58,9 @@ struct SrpCut {
 
 /// Makes the processor with a given cut, for tests and benchmarks.
 std::unique_ptr<Processor> make_srp_phat(const ocl::Device& device, const ProcessorPlan& plan, const SrpCut& cut);
+
+/// Least work of a launch of windows, in the domain of the plan, by the best order of loops: each path and each phasor
+/// is computed once. All launches of a kernel in a window count together.
+WorkModel work_of(const SrpPlan& plan);
 
 }  // namespace nearfield

@@ -9,8 +9,8 @@
 #include <cmath>
 #include <optional>
 
-#include "config/contradictions.hpp"
 #include "config/live_samples.hpp"
+#include "config/premises.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "config/schema/section.hpp"
 #include "core/geometry.hpp"

@@ -14,7 +14,6 @@
 #include "processors/srp_phat/history.hpp"
 #include "processors/srp_phat/lags.hpp"
 #include "processors/srp_phat/tables.hpp"
-#include "processors/srp_phat/work.hpp"
 
 namespace nearfield {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/finite.hpp"
 #include "core/image_grid.hpp"
+#include "core/numerics.hpp"
 #include "core/settings.hpp"
 #include "files/spectra_truth.hpp"
 

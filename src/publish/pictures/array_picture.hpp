@@ -8,7 +8,7 @@
 #include "core/frame.hpp"
 #include "publish/pictures/map_marks.hpp"
 #include "publish/pictures/picture.hpp"
-#include "publish/pictures/picture_scale.hpp"
+#include "publish/pictures/value_scale.hpp"
 
 /// Pictures of any processor's arrays, by their axes alone.
 namespace nearfield {

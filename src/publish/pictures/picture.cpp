@@ -15,7 +15,7 @@
 
 #include "core/colours.hpp"
 #include "core/error.hpp"
-#include "core/finite.hpp"
+#include "core/numerics.hpp"
 #include "core/settings.hpp"
 #include "publish/pictures/axis.hpp"
 #include "publish/pictures/canvas.hpp"

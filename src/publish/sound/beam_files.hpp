@@ -2,12 +2,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/output.hpp"
 #include "core/product.hpp"
 
 namespace nearfield {
@@ -68,6 +70,27 @@ class BeamFiles {
   std::uint64_t gaps_ = 0;
   std::uint64_t beginnings_ = 0;
   std::uint64_t without_value_ = 0;  ///< total over all beams
+};
+
+/// Writes the beams of every processor that makes some into a folder, in the format of BeamFiles.
+class WavOutput : public Output {
+ public:
+  /// `hop_samples` is that of the run: Frame::sequence counts hops.
+  WavOutput(std::filesystem::path folder, int hop_samples, double gain_db);
+  void begin(const ResultHeader& header, const Beginning& beginning) override;
+  /// Throws ConfigError if no processor makes beams.
+  void write(const Frame& frame) override;
+  void finish() override;
+  /// Report on all files, once they are finished.
+  [[nodiscard]] const SoundReport& report() const { return report_; }
+
+ private:
+  std::filesystem::path folder_;
+  std::uint64_t hop_samples_;
+  double gain_db_;
+  std::map<std::size_t, std::unique_ptr<BeamFiles>> files_;  ///< by Frame::processor
+  std::uint64_t frames_with_losses_ = 0;
+  SoundReport report_;
 };
 
 }  // namespace nearfield

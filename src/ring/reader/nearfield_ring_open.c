@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "core/system/runtime_folder.h"
+#include "nearfield/runtime_folder.h"
 #include "nearfield_ring.h"
 #include "nearfield_ring_parts.h"
 

@@ -14,7 +14,7 @@
 
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
-#include "core/system/secret_file.hpp"
+#include "core/system/regular_file.hpp"
 #include "ring/frame_encoder.hpp"
 #include "ring/per_processor.hpp"
 #include "ring/zmq/curve_clients.hpp"

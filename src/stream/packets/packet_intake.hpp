@@ -11,7 +11,7 @@
 #include "core/system/network.hpp"
 #include "stream/ingest_ring.hpp"
 #include "stream/packets/packet.hpp"
-#include "stream/packets/sender.hpp"
+#include "stream/packets/socket.hpp"
 
 namespace nearfield {
 

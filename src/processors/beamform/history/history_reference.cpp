@@ -9,7 +9,7 @@
 #include "processors/beamform/array_reference.hpp"
 #include "processors/beamform/held_losses.hpp"
 #include "processors/beamform/history/history.hpp"
-#include "processors/beamform/history/noise_rule.hpp"
+#include "processors/beamform/history/own_noise.hpp"
 #include "processors/beamform/published_reference.hpp"
 
 /// The methods computed from the matrix of cross-spectra C of the microphones, as in the original papers, which are

@@ -5,8 +5,6 @@
 #include <complex>
 #include <vector>
 
-#include "processors/beamform/history/noise_rule.hpp"
-
 namespace nearfield::history {
 namespace {
 

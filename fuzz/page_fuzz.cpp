@@ -60,9 +60,6 @@ class FuzzHost : public nearfield::page::SessionHost {
     session.answer_control(id, {{"ok", true}});
     return true;
   }
-  void change_players(Session& /*session*/, json /*id*/, const json& /*message*/) override {
-    require(false);  // of clients with a token alone
-  }
 
  private:
   PictureFeed feed_;

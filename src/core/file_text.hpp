@@ -37,8 +37,4 @@ class FileTextError : public DataError {
 /// The message that a program prints on its own terminal, for the user with whose rights it runs.
 std::string message_for_owner(const std::exception& error);
 
-/// Makes message_for_owner() quote no file from now on, in this process and in those that it starts, because its output
-/// is passed on to clients.
-void hide_file_text();
-
 }  // namespace nearfield

@@ -62,15 +62,15 @@ ControlDesk::~ControlDesk() {
 }
 
 bool ControlDesk::request(std::uint64_t client, json request, std::function<void(json)> done) {
-  auto task = [this, socket = socket_, request = std::move(request), done = std::move(done)] {
-    done(requests_line_.call(socket, request, kRequestTimeout_s));
+  auto task = [this, request = std::move(request), done = std::move(done)] {
+    done(requests_line_.call(socket_, request, kRequestTimeout_s));
   };
   return requests_.run(std::move(task), client);
 }
 
 void ControlDesk::status(std::function<void(json)> done) {
-  status_.run([this, socket = socket_, done = std::move(done)] {
-    done(status_line_.call(socket, {{"command", "status"}}, kStatusTimeout_s));
+  status_.run([this, done = std::move(done)] {
+    done(status_line_.call(socket_, {{"command", "status"}}, kStatusTimeout_s));
   });
 }
 

@@ -26,9 +26,6 @@ class ControlDesk {
   ControlDesk(const ControlDesk&) = delete;
   ControlDesk& operator=(const ControlDesk&) = delete;
 
-  /// Sends later requests to this socket. For the thread that makes requests.
-  void use(std::string socket) { socket_ = std::move(socket); }
-
   /// `done` receives the reply of docs/reference/control.md, {"ok": true, "result": ...} or {"ok": false, "error":
   /// ...}. False, without a reply, if Worker::kMostWaiting requests of all clients are pending already.
   bool request(std::uint64_t client, nlohmann::json request, std::function<void(nlohmann::json reply)> done);

@@ -38,27 +38,8 @@ const char* state_word(nf_ring_status status) {
 
 }  // namespace
 
-DaemonView::DaemonView(HttpServer& server, Options options, Hooks hooks)
-    : server_(&server), options_(std::move(options)), hooks_(std::move(hooks)), desk_(options_.control_socket) {}
-
-void DaemonView::connect(std::string ring_socket, std::string control_socket) {
-  options_.ring_socket = std::move(ring_socket);
-  options_.control_socket = std::move(control_socket);
-  desk_.use(options_.control_socket);
-}
-
-std::function<void()> DaemonView::while_alive(std::function<void()> task) const {
-  return [alive = std::weak_ptr<const bool>(alive_), task = std::move(task)] {
-    if (!alive.expired()) {
-      task();
-    }
-  };
-}
-
-std::uint64_t DaemonView::number_of(const Session& session) const {
-  return std::find_if(sessions_.begin(), sessions_.end(), [&](const auto& entry) { return entry.second == &session; })
-      ->first;
-}
+DaemonView::DaemonView(HttpServer& server, Options options)
+    : server_(&server), options_(std::move(options)), desk_(options_.control_socket) {}
 
 // --- sessions --------------------------------------------------------------------------------------------------------
 
@@ -70,7 +51,7 @@ void DaemonView::opened(Session& session) {
   sessions_[next_session_++] = &session;
   if (!is_looking_) {
     is_looking_ = true;
-    server_->run_after(0, while_alive([this] { look_around(); }));
+    server_->run_after(0, [this] { look_around(); });
   }
 }
 
@@ -89,13 +70,11 @@ void DaemonView::closed(Session& session) {
 }
 
 std::string DaemonView::hello(bool is_writable) const {
-  json hello = {{"kind", "hello"},
-                {"version", options_.version},
-                {"writable", is_writable},
-                {"processors", feed_.names()},
-                {"protocol", kProtocol}};
-  hooks_.add_to_hello(hello);
-  return view_text(hello);
+  return view_text({{"kind", "hello"},
+                    {"version", options_.version},
+                    {"writable", is_writable},
+                    {"processors", feed_.names()},
+                    {"protocol", kProtocol}});
 }
 
 void DaemonView::wants_changed() {
@@ -116,32 +95,13 @@ void DaemonView::answer(std::uint64_t client, const json& id, const json& reply)
   }
 }
 
-bool DaemonView::ask(std::uint64_t client, json request, std::function<void(const json& reply)> done) {
-  // The thread of desk_ gets a weak copy of alive_, which only this thread may check.
-  return desk_.request(
-      client, std::move(request),
-      [server = server_, alive = std::weak_ptr<const bool>(alive_), done = std::move(done)](const json& reply) {
-        server->post([alive, done, reply] {
-          if (!alive.expired()) {
-            done(reply);
-          }
-        });
-      });
-}
-
 bool DaemonView::control(Session& session, json id, json request) {
-  const std::uint64_t client = number_of(session);
-  if (const std::optional<std::string> why = hooks_.refuse_request(request)) {
-    const json reply = refused_reply(*why, static_cast<int>(ExitCode::kUsage));
-    server_->post(while_alive([this, client, id = std::move(id), reply] { answer(client, id, reply); }));
-    return true;
-  }
-  return ask(client, std::move(request),
-             [this, client, id = std::move(id)](const json& reply) { answer(client, id, reply); });
-}
-
-void DaemonView::change_players(Session& session, json id, const json& message) {
-  hooks_.change_players(number_of(session), std::move(id), message);
+  const std::uint64_t client = std::find_if(sessions_.begin(), sessions_.end(), [&](const auto& entry) {
+                                 return entry.second == &session;
+                               })->first;
+  return desk_.request(client, std::move(request), [this, client, id = std::move(id)](const json& reply) {
+    server_->post([this, client, id, reply] { answer(client, id, reply); });
+  });
 }
 
 void DaemonView::wake_all() {
@@ -161,7 +121,7 @@ void DaemonView::credit_given() {
 
 void DaemonView::plan_tick(std::int64_t delay_ns) {
   is_ticking_ = true;
-  server_->run_after(delay_ns, while_alive([this] { tick(); }));
+  server_->run_after(delay_ns, [this] { tick(); });
 }
 
 void DaemonView::tick() {
@@ -198,26 +158,22 @@ void DaemonView::look_around() {
     session->send_state();
   }
   wake_all();
-  server_->run_after(kStateNs, while_alive([this] { look_around(); }));
+  server_->run_after(kStateNs, [this] { look_around(); });
 }
 
 void DaemonView::search_rings() {
   if (std::exchange(is_searching_, true)) {
     return;
   }
-  searcher_.run([this, server = server_, alive = std::weak_ptr<const bool>(alive_), socket = options_.ring_socket,
-                 open = feed_.open_rings()] {
+  searcher_.run([this, open = feed_.open_rings()] {
+    const std::string& socket = options_.ring_socket;
     FoundRings found;
     try {
       found = find_rings(socket.empty() ? "" : socket_to_connect(socket, DaemonSettings::Ring::kFile), open);
     } catch (const std::exception&) {
       found.first = NF_RING_SYSTEM;  // such as lack of memory: the next search may succeed
     }
-    server->post([this, alive, found = std::move(found)] {
-      if (!alive.expired()) {
-        adopt(found);
-      }
-    });
+    server_->post([this, found = std::move(found)] { adopt(found); });
   });
 }
 
@@ -241,18 +197,14 @@ void DaemonView::ask_status() {
   if (std::exchange(is_asking_, true)) {
     return;
   }
-  desk_.status(
-      [this, server = server_, alive = std::weak_ptr<const bool>(alive_), round = status_round_](const json& reply) {
-        server->post([this, alive, round, reply] {
-          if (alive.expired()) {
-            return;
-          }
-          is_asking_ = false;
-          if (round == status_round_) {
-            status_reply_ = reply;
-          }
-        });
-      });
+  desk_.status([this, round = status_round_](const json& reply) {
+    server_->post([this, round, reply] {
+      is_asking_ = false;
+      if (round == status_round_) {
+        status_reply_ = reply;
+      }
+    });
+  });
 }
 
 void DaemonView::make_state(std::int64_t now_ns) {
@@ -261,7 +213,7 @@ void DaemonView::make_state(std::int64_t now_ns) {
     state["ring"][name] = ring_state(ring, now_ns);
   }
   if (options_.ring_socket.empty()) {
-    state["ring_error"] = options_.no_ring;
+    state["ring_error"] = "the daemon has no rings (daemon.publish.ring.socket: off)";
   } else if (feed_.first_status() != NF_RING_OK) {
     state["ring_error"] = nf_ring_status_text(feed_.first_status());
   }
@@ -270,7 +222,6 @@ void DaemonView::make_state(std::int64_t now_ns) {
   } else if (status_reply_.is_object()) {
     state["status_error"] = status_reply_["error"]["message"];
   }
-  hooks_.add_to_state(state);
   state_ = view_text(state);
 }
 

@@ -1,10 +1,7 @@
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 
 #include "page/control_desk.hpp"
@@ -17,7 +14,7 @@ namespace nearfield::page {
 
 /// View of one daemon for the clients of the page: pictures of its rings, its state, and its control socket. It reads
 /// them like any other program. While no client is connected, rings are closed and no request is made. Its members are
-/// for the server's thread, which also makes and destroys it; it must outlive its sessions.
+/// for the server's thread, which ends before this object is destroyed.
 class DaemonView : public SessionHost {
  public:
   struct Options {
@@ -25,32 +22,12 @@ class DaemonView : public SessionHost {
     std::string ring_socket;     ///< setting daemon.publish.ring.socket, for the first processor; empty: none
     std::string control_socket;  ///< setting daemon.control.socket; empty: none
     std::int64_t tick_ns = 0;    ///< interval of checks of the rings while a client waits for a picture
-    std::string no_ring;         ///< reason for the missing ring while `ring_socket` is empty
-  };
-  /// Extensions by the page.
-  struct Hooks {
-    std::function<void(nlohmann::json& hello)> add_to_hello;
-    std::function<void(nlohmann::json& state)> add_to_state;
-    /// Returns the reason not to pass on a request to the control socket, or nullopt to pass it on.
-    std::function<std::optional<std::string>(const nlohmann::json& request)> refuse_request;
-    /// Implements SessionHost::change_players(); the reply is sent by answer().
-    std::function<void(std::uint64_t client, nlohmann::json id, const nlohmann::json& message)> change_players;
   };
 
-  DaemonView(HttpServer& server, Options options, Hooks hooks);
+  DaemonView(HttpServer& server, Options options);
   ~DaemonView() override = default;
   DaemonView(const DaemonView&) = delete;
   DaemonView& operator=(const DaemonView&) = delete;
-
-  /// Sets the daemon's sockets, if they were not known before.
-  void connect(std::string ring_socket, std::string control_socket);
-  [[nodiscard]] bool has_sockets() const { return !options_.ring_socket.empty(); }
-  [[nodiscard]] std::size_t clients() const { return sessions_.size(); }
-  /// Sends a client the reply of a request; does nothing if it has disconnected.
-  void answer(std::uint64_t client, const nlohmann::json& id, const nlohmann::json& reply);
-  /// Sends a client's request to the control socket; `done` receives the reply on the server's thread. False, without a
-  /// reply, if too many are pending.
-  bool ask(std::uint64_t client, nlohmann::json request, std::function<void(const nlohmann::json& reply)> done);
 
   void opened(Session& session) override;
   void closed(Session& session) override;
@@ -60,12 +37,10 @@ class DaemonView : public SessionHost {
   void wants_changed() override;
   void credit_given() override;
   [[nodiscard]] bool control(Session& session, nlohmann::json id, nlohmann::json request) override;
-  void change_players(Session& session, nlohmann::json id, const nlohmann::json& message) override;
 
  private:
-  [[nodiscard]] std::uint64_t number_of(const Session& session) const;
-  /// Wraps a function for the server's thread so that it does nothing once this object is destroyed.
-  [[nodiscard]] std::function<void()> while_alive(std::function<void()> task) const;
+  /// Sends a client the reply of a request; does nothing if it has disconnected.
+  void answer(std::uint64_t client, const nlohmann::json& id, const nlohmann::json& reply);
 
   void look_around();
   void search_rings();
@@ -79,8 +54,6 @@ class DaemonView : public SessionHost {
 
   HttpServer* server_;
   Options options_;
-  Hooks hooks_;
-  std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
 
   std::map<std::uint64_t, Session*> sessions_;
   std::uint64_t next_session_ = 1;

@@ -16,17 +16,14 @@ struct PageOptions {
   std::vector<std::string> allowed_hosts;    ///< besides localhost, 127.0.0.1 and [::1]
   std::vector<std::string> allowed_origins;  ///< besides the page's own
   std::string token;                         ///< permits its holder to change settings; empty: nobody
-  std::string ring_socket;      ///< setting daemon.publish.ring.socket, for the first processor; empty: none
-  std::string control_socket;   ///< setting daemon.control.socket; empty: none
-  double pictures_hz = 0.0;     ///< rate of checks of the rings while a client waits for a picture
-  int most_players = 2;         ///< most recordings played at once; 0: none is opened
-  double player_idle_s = 60.0;  ///< time after which a recording without viewers ends
+  std::string ring_socket;     ///< setting daemon.publish.ring.socket, for the first processor; empty: none
+  std::string control_socket;  ///< setting daemon.control.socket; empty: none
+  double pictures_hz = 0.0;    ///< rate of checks of the rings while a client waits for a picture
 };
 
 /// The live page (docs/reference/page_protocol.md): its files, and pictures, state and control for the clients of
 /// /stream. It reads the daemon's rings and its control socket like any other program, and knows no engine. While no
-/// client is connected, rings are closed and no request is made. A client with the token may open recordings, which
-/// separate processes play.
+/// client is connected, rings are closed and no request is made.
 class Page {
  public:
   /// Adds its address to `server`, which is not started yet. Throws IoError if the address is not free, ConfigError if

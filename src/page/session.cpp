@@ -150,11 +150,8 @@ void Session::execute(const json& message) {
     host_->wants_changed();
   } else if (op == "control") {
     control(message);
-  } else if (op == "open" || op == "close") {
-    change_players(message);
   } else {
-    throw UsageError(
-        fmt::format("op: expected subscribe, unsubscribe, next, clock, control, open or close, found \"{}\"", op));
+    throw UsageError(fmt::format("op: expected subscribe, unsubscribe, next, clock or control, found \"{}\"", op));
   }
 }
 
@@ -182,36 +179,15 @@ void Session::subscribe(const json& message) {
   host_->credit_given();
 }
 
-void Session::refuse_reader(const json& id) {
-  const json reply = refused_reply(
-      "this page may only read: open it by the URL with the daemon's token, which `nearfield ctl page` prints",
-      static_cast<int>(ExitCode::kNoPermission));
-  answers_.push_back(session_text({{"kind", "control"}, {"id", id}, {"reply", reply}}));
-}
-
-void Session::change_players(const json& message) {
-  const json id = message.value("id", json());
-  if (!is_writable_) {
-    refuse_reader(id);
-  } else if (!has_room_for_request()) {
-    throw UsageError(fmt::format("expected at most {} requests without a reply, found more", kMostControls));
-  } else {
-    ++controls_;
-    try {
-      host_->change_players(*this, id, message);
-    } catch (...) {
-      --controls_;
-      throw;
-    }
-  }
-}
-
 void Session::control(const json& message) {
   const json id = message.value("id", json());
   const json request = message.value("request", json());
   if (!is_writable_ && !only_reads(request)) {
-    refuse_reader(id);
-  } else if (!has_room_for_request()) {
+    const json reply = refused_reply(
+        "this page may only read: open it by the URL with the daemon's token, which `nearfield ctl page` prints",
+        static_cast<int>(ExitCode::kNoPermission));
+    answers_.push_back(session_text({{"kind", "control"}, {"id", id}, {"reply", reply}}));
+  } else if (controls_ >= kMostControls) {
     throw UsageError(fmt::format("expected at most {} control requests without a reply, found more", kMostControls));
   } else if (!host_->control(*this, id, request)) {
     throw UsageError("the daemon answers other requests, and too many wait: send it again later");

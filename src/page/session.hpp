@@ -34,9 +34,6 @@ class SessionHost {
   /// Passes a request to the daemon; the reply is delivered to Session::answer_control() of `session`, if it still
   /// exists. False, without a reply, if too many requests of all sessions are pending.
   [[nodiscard]] virtual bool control(Session& session, nlohmann::json id, nlohmann::json request) = 0;
-  /// Plays a recording, or ends a player, as requested by a message whose op is `open` or `close`; the reply is
-  /// delivered like that of control(). Throws UsageError if the message is invalid.
-  virtual void change_players(Session& session, nlohmann::json id, const nlohmann::json& message) = 0;
 };
 
 /// One client of /stream: its subscriptions, their credit, and pending messages (docs/reference/page_protocol.md). Only
@@ -79,9 +76,6 @@ class Session : public StreamClient {
   void execute(const nlohmann::json& message);
   void subscribe(const nlohmann::json& message);
   void control(const nlohmann::json& message);
-  void change_players(const nlohmann::json& message);
-  [[nodiscard]] bool has_room_for_request() const { return controls_ < kMostControls; }
-  void refuse_reader(const nlohmann::json& id);
   void refuse(const nlohmann::json& id, const std::string& why);
   /// Picture of one subscription, or its layout if that was not sent yet; nullopt if there is nothing newer.
   std::optional<StreamMessage> picture_of(std::uint32_t id, Subscription& subscription, std::int64_t now_ns);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 
 namespace nearfield {
@@ -31,15 +30,6 @@ TEST(FileText, IsShortAndMovesNoCursor) {
   EXPECT_EQ(message_for_owner(error_of(std::string(59, 'a') + "\u00e9")),
             "a.csv:3: expected x, found \"" + std::string(59, 'a') + "...\"")
       << "no part of a character";
-}
-
-TEST(FileText, IsHiddenInAProcessWhoseWordsArePassedOn) {
-  EXPECT_EXIT(
-      {
-        hide_file_text();
-        std::exit(message_for_owner(error_of("root:secret")).find("secret") == std::string::npos ? 0 : 1);
-      },
-      testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -147,9 +147,7 @@ class FakeServer:
         self.missing = 0
         self.turn = 0.0            # phase of all fields, radians
         self.rate_hz = 1465.0      # of all processors: pictures come no faster
-        self.requests = []         # control requests of the page, and those to open and to close recordings
-        self.players = []          # recordings that are open
-        self.player = None         # what hello and state say of the recording that the page shows: (number, recording, state, text)
+        self.requests = []         # control requests of the page
         self.recording = {"state": "idle", "bytes": 0, "text": "idle", "trigger": "none", "level": 1.0, "quiet_s": 1.0, "pause_s": 5.0,
                           "pre_trigger_s": 1.0, "began_by": None, "recordings": 0,
                           "level_of": {"processor": "surface", "quantity": "pressure", "unit": "Pa"}}
@@ -248,24 +246,11 @@ class FakeServer:
         if command == "config":
             return {"ok": True, "result": {"yaml": f"version: 1\narray:\n  rows: {ROWS}\n  columns: {COLUMNS}\nfront_end:\n  kind: popcount\n"}}
         if command == "recordings":
-            return {"ok": True, "result": {"recordings": [{"name": "first", "path": "/tmp/first.nfr", "bytes": 12000000,
-                                                           "began": 1795446037000000000, "began_by": "the level 0.5", "state": "complete",
-                                                           "notes": "door open", "seconds": 4.2}]}}
+            recording = {"bytes": 12000000, "began": 1795446037000000000, "began_by": "the level 0.5", "state": "complete", "notes": "door open", "seconds": 4.2}
+            return {"ok": True, "result": {"recordings": [{"name": name, "path": f"/tmp/{name}", **recording} for name in ("first.nfr", "it's.nfr")]}}
         if command == "events":
             return {"ok": True, "result": {"events": self.events, "dropped": 0}}
         return {"ok": True, "result": {"message": f"{command} done"}}
-
-    def change_players(self, message):
-        self.requests.append({key: value for key, value in message.items() if key != "id"})
-        if not self.is_writable:
-            return {"ok": False, "error": {"exit_code": 77, "message": "expected a token"}}
-        if message["op"] == "close":
-            self.players = [one for one in self.players if one["number"] != message["player"]]
-            return {"ok": True, "result": {"message": "closed"}}
-        number = 1 + len(self.players)
-        self.players.append({"number": number, "recording": message["recording"], "settings": message["settings"], "state": "playing",
-                             "text": "", "clients": 0})
-        return {"ok": True, "result": {"player": number, "message": f"{message['recording']} is opened"}}
 
     def picture(self, subscription):
         """The newest picture of a subscription, as a message."""
@@ -320,9 +305,8 @@ class _Client:
         await self.socket.send(json.dumps(message))
 
     async def hello(self):
-        player = self.server.player and {"number": self.server.player[0], "recording": self.server.player[1]}
         await self.send({"kind": "hello", "version": "0.1.0", "writable": self.server.is_writable, "processors": list(self.server.layouts),
-                         "protocol": 1, "player": player, "most_players": 2})
+                         "protocol": 1})
 
     async def take(self, message):
         if message["op"] == "subscribe":
@@ -334,8 +318,6 @@ class _Client:
                 self.subscriptions[message["id"]]["credit"] = 1
         elif message["op"] == "clock":
             await self.send({"kind": "clock", "page_ms": message["page_ms"], "mono_ns": str(time.monotonic_ns() + int(1e9 * self.server.clock_ahead_s))})
-        elif message["op"] in ("open", "close"):
-            await self.send({"kind": "control", "id": message["id"], "reply": self.server.change_players(message)})
         elif message["op"] == "control":
             await self.send({"kind": "control", "id": message["id"], "reply": self.server.answer(message["request"])})
 
@@ -376,7 +358,5 @@ class _Client:
             ring = {name: {"state": "live" if is_there else "gone", "text": "" if is_there else "the daemon has ended", "age_ms": 1.0, "number": "1",
                            "rate_hz": self.server.rate_hz} for name in self.server.layouts}
             status = self.server.status() if is_there else None
-            await self.send({"kind": "state", "mono_ns": str(time.monotonic_ns()), "ring": ring, "status": status, "status_error": "no daemon answers",
-                             **({"players": self.server.players} if self.server.player is None else
-                                {"player": dict(zip(("number", "recording", "state", "text"), self.server.player))})})
+            await self.send({"kind": "state", "mono_ns": str(time.monotonic_ns()), "ring": ring, "status": status, "status_error": "no daemon answers"})
             await asyncio.sleep(0.2)

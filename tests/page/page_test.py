@@ -13,7 +13,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import socket
 import stat
@@ -23,7 +22,6 @@ import sys
 import tempfile
 import threading
 import time
-import types
 import unittest
 
 import websockets
@@ -159,9 +157,8 @@ class Picture:
 
 
 @contextlib.asynccontextmanager
-async def connected(daemon, player=None, **headers):
-    query = "" if player is None else f"?player={player}"
-    async with websockets.connect(f"ws://127.0.0.1:{daemon.port}/stream{query}", max_size=None, extra_headers=headers,
+async def connected(daemon, **headers):
+    async with websockets.connect(f"ws://127.0.0.1:{daemon.port}/stream", max_size=None, extra_headers=headers,
                                   compression=None) as stream:
         yield Client(stream)
 
@@ -722,223 +719,6 @@ class RefusalTest(unittest.TestCase):
             code, text = self.refused(f"daemon.page.address=127.0.0.1:{taken.getsockname()[1]}")
         self.assertEqual(code, 74)
         self.assertIn("daemon.page.address", text)
-
-
-class PlayedTest(unittest.IsolatedAsyncioTestCase):
-    """Recordings that the page opens: by whom, which, how many, and what is left of them."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.folder.cleanup)
-        cls.daemon = Daemon(pathlib.Path(cls.folder.name))
-        for arguments in (["record", "start", "--bits", "--name", "take"], ["record", "stop"]):
-            subprocess.run([BIN / "nearfield", "ctl", "--socket", cls.daemon.folder / "control.sock", *arguments],
-                           check=True, stdout=subprocess.DEVNULL)
-            time.sleep(0.3)  # of bits, 15 windows at least
-
-    @classmethod
-    def tearDownClass(cls):
-        code = cls.daemon.stop()
-        assert code == 0, cls.daemon.log()
-
-    def children(self, of):
-        """The processes that a process has started, by their numbers."""
-        found = []
-        for tasks in pathlib.Path(f"/proc/{of}/task").glob("*/children"):
-            found += [int(number) for number in tasks.read_text().split()]
-        return found
-
-    def left(self):
-        """Folders that players have made and not removed."""
-        return [path for folder in ("run", "tmp") for path in (self.daemon.folder / folder).glob("play-*")]
-
-    async def player_in(self, client, number, state):
-        """The player when it is in a state, as the message "state" has it."""
-        def players(message):
-            return [one for one in message["players"] if one["number"] == number]
-        message = await client.until("state", lambda message: any(one["state"] in (state, "ended") for one in players(message)))
-        player = players(message)[0]
-        self.assertEqual(player["state"], state, player)
-        return player
-
-    async def until_none_runs(self, client, number):
-        await client.until("state", lambda message: all(one["number"] != number for one in message["players"]))
-        self.assertEqual(self.left(), [])
-
-    async def test_a_recording_is_shown_with_other_settings_and_closed(self):
-        async with connected(self.daemon, Cookie=self.daemon.cookie) as client:
-            reply = await client.ask(op="open", recording="take.nfr", settings=["holography.standoff_m=0.04"], seconds=0.1)
-            self.assertTrue(reply["ok"], reply)
-            number = reply["result"]["player"]
-            player = await self.player_in(client, number, "playing")
-            self.assertEqual((player["recording"], player["settings"]), ("take.nfr", ["holography.standoff_m=0.04"]))
-            async with connected(self.daemon, player=number, Cookie=self.daemon.cookie) as viewer:
-                hello = await viewer.until("hello", lambda hello: "surface" in hello["processors"])
-                self.assertEqual((hello["player"]["recording"], hello["writable"]), ("take.nfr", True))
-                await viewer.send(op="subscribe", id=1, processor="surface", product="images")
-                layout = await viewer.until("layout")
-                self.assertEqual([axis["values"] for axis in layout["axes"] if axis["name"] == "frequency"], [[1464.84375, 2929.6875]])
-                picture = await viewer.until("picture")
-                self.assertGreater(len(picture.parts[0][2]), 0)
-                config = (await viewer.call({"command": "config"}))["result"]["yaml"]
-                self.assertIn("standoff_m: 0.04", config)
-                # a player's processing changes, what it is itself does not
-                changed = await viewer.call({"command": "set", "settings": ["front_end.frequencies_hz=[2929.6875]"]})
-                self.assertTrue(changed["ok"], changed)
-                await viewer.send(op="subscribe", id=2, processor="surface", product="images")
-                await viewer.until("layout", lambda layout: [2929.6875] in [axis["values"] for axis in layout["axes"]])
-                for request in ({"command": "set", "settings": ["daemon.recording.directory=/tmp"]}, {"command": "record", "action": "start"},
-                                {"command": "stop"}, {"command": "reload"}, {"command": "freeze"}, {"command": "set", "settings": ["=1"]}):
-                    reply = await viewer.call(request)
-                    self.assertEqual((reply["ok"], reply["error"]["exit_code"]), (False, 64), request)
-                self.assertEqual((await viewer.ask(op="close", player=number))["kind"], "error")
-            async with connected(self.daemon, player=number) as reader:
-                self.assertFalse((await reader.until("hello"))["writable"])
-                self.assertEqual((await reader.call({"command": "set", "settings": ["holography.standoff_m=0.05"]}))["error"]["exit_code"], 77)
-            self.assertTrue((await client.ask(op="close", player=number))["ok"])
-            await self.until_none_runs(client, number)
-            self.assertEqual(self.children(self.daemon.process.pid), [])
-
-    async def test_strangers_paths_and_wrong_settings_are_refused(self):
-        async with connected(self.daemon) as reader:
-            for message in ({"op": "open", "recording": "take.nfr"}, {"op": "close", "player": 1}):
-                self.assertEqual((await reader.ask(**message))["error"]["exit_code"], 77)
-        async with connected(self.daemon, Cookie=self.daemon.cookie) as client:
-            reply = await client.ask(op="open", recording="none.nfr")
-            self.assertEqual(reply["error"]["exit_code"], 66)
-            self.assertIn('"none.nfr"', reply["error"]["message"])
-            for words, message in [("name", {"recording": "../take.nfr"}), ("name", {"recording": str(self.daemon.folder / "take.nfr")}),
-                                   ("name", {}), ("settings", {"recording": "take.nfr", "settings": ["daemon.page.address=0.0.0.0:80"]}),
-                                   ("settings", {"recording": "take.nfr", "settings": ["daemon={}"]}),
-                                   ("settings", {"recording": "take.nfr", "settings": ["--config=/etc/passwd"]}),
-                                   ("settings", {"recording": "take.nfr", "settings": "a=1"}),
-                                   ("seconds", {"recording": "take.nfr", "seconds": 0}), ("start_s", {"recording": "take.nfr", "start_s": "1"})]:
-                reply = await client.ask(op="open", **message)
-                self.assertEqual(reply["kind"], "error", message)
-                self.assertIn(words, reply["message"])
-            self.assertEqual((await client.ask(op="close", player=4711))["kind"], "error")
-        self.assertEqual(self.children(self.daemon.process.pid), [])
-        self.assertEqual(get(self.daemon.port, "/stream?player=4711", Connection="Upgrade", Upgrade="websocket", Sec_WebSocket_Version="13",
-                             Sec_WebSocket_Key="dGhlIHNhbXBsZSBub25jZQ==").status, 404)
-
-    async def test_few_are_played_and_the_end_of_one_is_said(self):
-        async with connected(self.daemon, Cookie=self.daemon.cookie) as client:
-            numbers = [(await client.ask(op="open", recording="take.nfr"))["result"]["player"] for _ in range(2)]
-            third = await client.ask(op="open", recording="take.nfr")
-            self.assertIn("close one first", third["message"])
-            for number in numbers:
-                await self.player_in(client, number, "playing")
-            killed = wait_for(lambda: (lambda found: found if len(found) == 2 else None)(self.children(self.daemon.process.pid)),
-                              "two players", self.daemon)
-            each = wait_for(lambda: (lambda found: found if all(found) else None)([self.children(one) for one in killed]),
-                            "a daemon of each player", self.daemon)
-            daemons = [child for children in each for child in children]
-            self.assertEqual(len(daemons), 2)
-            self.assertTrue(all(os.getpriority(os.PRIO_PROCESS, one) == 10 for one in killed + daemons), killed + daemons)
-            os.kill(killed[0], signal.SIGKILL)
-            os.kill(killed[1], signal.SIGTERM)
-            ended = [await self.player_in(client, number, "ended") for number in numbers]
-            self.assertEqual(sorted(one["text"].split(" (")[-1].rstrip(")") for one in ended), ["another program ended it", "it was ended by signal 9"])
-            wait_for(lambda: not any(pathlib.Path(f"/proc/{one}").exists() for one in daemons), "the end of the players' daemons", self.daemon)
-            wrong = await client.ask(op="open", recording="take.nfr", settings=["holography.standoff=1"])
-            said = await self.player_in(client, wrong["result"]["player"], "ended")
-            self.assertIn("did you mean holography.standoff_m", said["text"])
-            for number in [*numbers, wrong["result"]["player"]]:
-                await client.ask(op="close", player=number)
-            await client.until("state", lambda message: message["players"] == [])
-        for path in self.left():  # of the one that was killed
-            shutil.rmtree(path)
-
-    async def test_a_player_whose_daemon_does_not_end_kills_it_and_removes_its_folders(self):
-        async with connected(self.daemon, Cookie=self.daemon.cookie) as client:
-            number = (await client.ask(op="open", recording="take.nfr"))["result"]["player"]
-            await self.player_in(client, number, "playing")
-            play = wait_for(lambda: self.children(self.daemon.process.pid), "a player", self.daemon)[0]
-            stopped = wait_for(lambda: self.children(play), "the player's daemon", self.daemon)[0]
-            os.kill(stopped, signal.SIGSTOP)
-            await client.ask(op="close", player=number)
-            await self.until_none_runs(client, number)
-            self.assertFalse(pathlib.Path(f"/proc/{stopped}").exists())
-
-    async def test_numbers_begin_anywhere_and_ended_ones_make_room(self):
-        async with connected(self.daemon, Cookie=self.daemon.cookie) as client:
-            numbers = []
-            for _ in range(18):  # more than the list has places
-                numbers.append((await client.ask(op="open", recording="take.nfr", settings=["holography.standoff=1"]))["result"]["player"])
-                await self.player_in(client, numbers[-1], "ended")
-            self.assertEqual(numbers, list(range(numbers[0], numbers[0] + 18)))
-            self.assertLess(numbers[-1], 2 ** 53)
-            listed = (await client.until("state"))["players"]
-            self.assertEqual([one["number"] for one in listed], numbers[2:])
-            for number in numbers[2:]:
-                await client.ask(op="close", player=number)
-            await client.until("state", lambda message: message["players"] == [])
-
-    async def test_players_say_nothing_of_a_files_text(self):
-        secret = self.daemon.folder / "secret"
-        async with connected(self.daemon, Cookie=self.daemon.cookie) as client:
-            for text in ("root:TOPSECRET:20228:0:99999:7:::\n", "x_m,y_m,z_m\nTOPSECRET\n"):
-                secret.write_text(text)
-                for key in ("array.positions", "holography.surface"):
-                    number = (await client.ask(op="open", recording="take.nfr", settings=[f"{key}={secret}"]))["result"]["player"]
-                    said = await self.player_in(client, number, "ended")
-                    self.assertIn("other text", said["text"], key)
-                    self.assertNotIn("TOPSECRET", said["text"])
-                    await client.ask(op="close", player=number)
-            await client.until("state", lambda message: message["players"] == [])
-        self.assertEqual(self.left(), [])
-
-    async def test_one_that_prepares_for_long_ends_with_its_browser(self):
-        sparse = self.daemon.folder / "sparse.nfr"
-        shutil.copy(self.daemon.folder / "take.nfr", sparse)
-        os.truncate(sparse, 1 << 41)  # of which nothing is on the disk, and which takes hours to look through
-        self.addCleanup(sparse.unlink)
-        page, port = self.page_with_idle_players()
-        try:
-            async with connected(types.SimpleNamespace(port=port), Cookie=f"nearfield_token_{port}=0123456789abcdef") as client:
-                reply = await client.ask(op="open", recording="sparse.nfr")
-                self.assertTrue(reply["ok"], reply)
-                wait_for(lambda: self.left() and self.children(page.pid), "a player that prepares", self.daemon)
-                await client.until("state")
-                await client.until("state", lambda message: message["players"][0]["state"] == "preparing")
-            wait_for(lambda: not self.children(page.pid), "no player once the browser is gone", self.daemon)
-            self.assertEqual(self.left(), [])
-            page.terminate()
-            self.assertEqual(page.wait(timeout=PATIENCE_S), 0)
-        finally:
-            page.kill()
-            page.wait()
-
-    def page_with_idle_players(self):
-        """`nearfield page` whose players end 0.2 s after nobody looks at them, and its port."""
-        token = self.daemon.folder / "token"
-        token.write_text("0123456789abcdef")
-        token.chmod(0o600)
-        page = subprocess.Popen([BIN / "nearfield", "page", "--socket", self.daemon.folder / "frames.sock", "--control",
-                                 self.daemon.folder / "control.sock", "--address", "127.0.0.1:0", "--token-file", token, "--player-idle", "0.2"],
-                                stdout=subprocess.PIPE, text=True, cwd=self.daemon.folder,
-                                env={**os.environ, "NEARFIELD_RUNTIME_DIR": str(self.daemon.folder / "run"), "TMPDIR": str(self.daemon.folder / "tmp")})
-        self.addCleanup(page.stdout.close)
-        return page, int(page.stdout.readline().strip().strip("/").split(":")[-1])
-
-    async def test_what_nobody_looks_at_ends(self):
-        page, port = self.page_with_idle_players()
-        try:
-            other = types.SimpleNamespace(port=port)
-            async with connected(other, Cookie=f"nearfield_token_{port}=0123456789abcdef") as client:
-                reply = await client.ask(op="open", recording="take.nfr")
-                self.assertTrue(reply["ok"], reply)
-                said = await self.player_in(client, reply["result"]["player"], "ended")
-                self.assertEqual(said["text"], "no browser looked at it for 0.2 s")
-                again = await client.ask(op="open", recording="take.nfr")
-                self.assertTrue(again["ok"], again)
-            child = wait_for(lambda: self.children(page.pid), "a player", self.daemon)[0]
-        finally:
-            page.kill()  # without a chance to end what it has started
-            page.wait()
-        wait_for(lambda: not pathlib.Path(f"/proc/{child}").exists(), "the end of the player of a page that was killed", self.daemon)
-        wait_for(lambda: not self.left(), "no folder", self.daemon)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Recordings, limits, microphones, sizes, contrast and keys of the page: `panels_test.py [unittest's options]`."""
 
+import json
 import re
 import unittest
 
@@ -60,56 +61,54 @@ class PanelsTest(PageTest):
         self.server.disconnect()
         self.until(page, "document.getElementById('trigger-set').disabled && document.getElementById('trigger-kind').disabled")
 
-    def test_a_recording_is_opened_with_other_settings_and_closed(self):
+    def test_recordings_are_listed_with_the_command_that_plays_them(self):
         page = self.shown()
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         page.click("#record-panel summary")
+        self.assertFalse(page.is_visible("#play-recording"))
         page.click("#recordings-list")
-        self.until(page, "document.querySelector('#recordings button') !== null")
+        self.until(page, "document.querySelectorAll('#recordings button').length === 2")
         self.assertIn("by the level 0.5; door open", self.text("#recordings"))
         self.assertIn("2026-11-23", self.text("#recordings"))
-        page.click("#recordings button")
-        self.assertTrue(page.is_visible("#open-form"))
-        self.assertEqual(page.input_value("#open-seconds"), "4.2")
-        page.fill("#open-fields [name=frequencies]", "500 , 1e3")
-        page.fill("#open-fields [name=standoff]", "0.05")
-        page.fill("#open-fields [name=off]", "5 x")
-        page.fill("#open-fields [name=others]", "medium.sound_speed_m_s=340\n\n holography.upsample=2")
-        page.click("#open-submit")
-        self.until(page, "document.getElementById('open-answer').textContent === 'Refused: Microphones off: expected numbers, found “x”'")
-        page.fill("#open-fields [name=off]", "5, 17")
-        page.fill("#open-start", "1.5")
-        page.click("#open-submit")
-        self.until(page, "document.getElementById('open-answer').textContent.startsWith('first is opened')")
-        self.assertEqual([request for request in self.server.requests if request.get("op") == "open"], [{
-            "op": "open", "recording": "first", "start_s": 1.5, "seconds": 4.2,
-            "settings": ["front_end.frequencies_hz=[500, 1e3]", "holography.standoff_m=0.05", "array.dead_channels=[5, 17]",
-                         "medium.sound_speed_m_s=340", "holography.upsample=2"]}])
-        self.until(page, "document.getElementById('opened').textContent.includes('playing')")
-        with page.expect_popup() as popup:
-            page.click("#opened button:text('Look')")
-        self.assertTrue(popup.value.url.endswith("/?player=1"))
-        popup.value.close()
-        self.server.players[0].update(state="ended", text="signal 9")
-        self.until(page, "document.getElementById('opened').textContent.includes('ended: signal 9')")
-        page.click("#opened button:text('Close')")
-        self.until(page, "document.getElementById('opened').rows.length === 0")
-        self.assertEqual(self.server.requests[-1], {"op": "close", "player": 1})
+        for name, command in (("first.nfr", "nearfield play /tmp/first.nfr"), ("it's.nfr", "nearfield play '/tmp/it'\\''s.nfr'")):
+            page.click(f"#recordings button:text-is(\"{name}\")")
+            self.until(page, f"document.getElementById('play-command').textContent === {json.dumps(command)}")
+            page.click("#play-copy")
+            self.until(page, "document.getElementById('play-copy').textContent === 'Copied'")
+            self.assertEqual(page.evaluate("navigator.clipboard.readText()"), command)
+        self.assertEqual({request["command"] for request in self.server.requests} - {"config"}, {"recordings"})
 
-    def test_a_played_recording_is_not_taken_for_the_live_stream(self):
-        self.server.player = (3, "first.nfr", "playing", "")
+    def test_a_command_that_the_browser_does_not_copy_is_selected(self):
         page = self.shown()
-        self.live()
-        self.until(page, "document.getElementById('condition').textContent === 'Playing first.nfr'")
-        self.assertEqual((page.title(), self.text("#title")), ("first.nfr – Nearfield", "first.nfr"))
-        self.assertFalse(page.is_visible("#record-panel"))
+        page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")  # as for a page of plain HTTP from another host
+        page.click("#record-panel summary")
+        page.click("#recordings-list")
+        page.click("#recordings button:text-is('first.nfr')")
+        page.click("#play-copy")
+        self.until(page, "getSelection().toString() === 'nearfield play /tmp/first.nfr'")
+
+    def test_settings_are_changed_as_they_are_filled_in(self):
+        page = self.shown()
         page.click("#settings-panel summary")
-        page.fill("#change-fields [name=standoff]", "0.05")
+        page.click("#change-set")
+        self.until(page, "document.getElementById('change-answer').textContent === 'Refused: nothing is filled in'")
+        page.fill("#change-frequencies", "500 , 1e3")
+        page.fill("#change-standoff", "0.05")
+        page.fill("#change-off", "5 x")
+        page.fill("#change-others", "medium.sound_speed_m_s=340\n\n holography.upsample=2")
+        page.click("#change-set")
+        self.until(page, "document.getElementById('change-answer').textContent === 'Refused: Microphones off: expected numbers, found “x”'")
+        page.fill("#change-off", "5, 17")
         page.click("#change-set")
         self.until(page, "document.getElementById('change-answer').textContent === 'set done'")
-        self.assertEqual(self.server.requests[-1], {"command": "set", "settings": ["holography.standoff_m=0.05"]})
-        self.server.player = (3, "first.nfr", "ended", "exit code 75")
-        self.until(page, "document.getElementById('condition').textContent === 'The recording is no longer played: exit code 75'")
-        self.assertTrue(page.evaluate("document.getElementById('stage').classList.contains('not-live')"))
+        self.assertEqual(self.server.requests[-1], {"command": "set", "settings": [
+            "front_end.frequencies_hz=[500, 1e3]", "holography.standoff_m=0.05", "array.dead_channels=[5, 17]",
+            "medium.sound_speed_m_s=340", "holography.upsample=2"]})
+        self.assertEqual(page.input_value("#change-off"), "")
+        self.server.is_writable = False
+        self.server.disconnect()
+        self.until(page, "document.getElementById('change-set').disabled")
+        self.assertIn("open it with a token", self.text("#change-hint"))
 
     def test_recordings_are_controlled_with_a_token_alone(self):
         page = self.shown()

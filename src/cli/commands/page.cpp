@@ -26,8 +26,6 @@ struct PageArguments {
   std::string token_file;
   std::vector<std::string> allowed_hosts;
   std::vector<std::string> allowed_origins;
-  int players = page::PageOptions{}.most_players;
-  double player_idle_s = page::PageOptions{}.player_idle_s;
 };
 
 void serve_page(const PageArguments& arguments) {
@@ -41,9 +39,7 @@ void serve_page(const PageArguments& arguments) {
                                  .token = arguments.token_file.empty() ? "" : page::read_token(arguments.token_file),
                                  .ring_socket = arguments.socket,
                                  .control_socket = arguments.control,
-                                 .pictures_hz = DaemonSettings::Page{}.pictures_hz,
-                                 .most_players = arguments.players,
-                                 .player_idle_s = arguments.player_idle_s});
+                                 .pictures_hz = DaemonSettings::Page{}.pictures_hz});
   StopSignal::watch();
   server.start();
   fmt::print("{}\n", page.url());
@@ -68,14 +64,6 @@ void add_page(CLI::App& app) {
   page->add_option("--allowed-host", arguments->allowed_hosts,
                    "a name by which browsers may reach it, beside localhost, 127.0.0.1 and [::1]");
   page->add_option("--allowed-origin", arguments->allowed_origins, "a page of another server that may read through it");
-  page->add_option("--players", arguments->players,
-                   "recordings that browsers with the token may have played at once; 0: none")
-      ->check(CLI::Range(0, 8))
-      ->capture_default_str();
-  page->add_option("--player-idle", arguments->player_idle_s,
-                   "a recording that no browser looks at is played for so long, s")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
   page->callback([arguments] { serve_page(*arguments); });
 }
 

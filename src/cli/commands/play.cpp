@@ -1,13 +1,8 @@
 #include <fmt/format.h>
-#include <sched.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -30,7 +25,6 @@
 #include "config/words.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
-#include "core/file_text.hpp"
 #include "core/stoppable.hpp"
 #include "core/system/unix_server.hpp"
 #include "files/files.hpp"
@@ -48,7 +42,6 @@ struct PlayArguments {
   std::vector<std::string> overrides;
   std::optional<double> start_s;
   std::optional<double> seconds;
-  pid_t parent = 0;  ///< runs in the background while this process runs; 0: in the foreground
   bool prints_json = false;
 };
 
@@ -58,24 +51,6 @@ struct Playing {
   std::string config;
   std::vector<std::string> overrides;
 };
-
-/// Sets low priority on any processor, and ends with the program that started this one, which takes precedence.
-void go_to_background(pid_t parent) {
-  constexpr int kNiceOfBackground = 10;
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) {  // it ended before prctl()
-    std::raise(SIGTERM);
-  }
-  std::signal(SIGPIPE, SIG_IGN);  // the parent may end while folders are still to be removed
-  (void)setpriority(PRIO_PROCESS, 0, kNiceOfBackground);
-  cpu_set_t all;
-  CPU_ZERO(&all);
-  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    CPU_SET(cpu, &all);
-  }
-  (void)sched_setaffinity(0, sizeof all, &all);
-  hide_file_text();  // the program that started this one shows its output to clients
-}
 
 /// Bit-times of the part to play. Throws UsageError if the recording has none there.
 nfr::ConvertRange part_of(const nfr::Reader& reader, const PlayArguments& arguments) {
@@ -215,9 +190,6 @@ void say_sockets(const PlayArguments& arguments, const fs::path& sockets) {
 
 void run(const PlayArguments& arguments) {
   StopSignal::watch();
-  if (arguments.parent != 0) {
-    go_to_background(arguments.parent);
-  }
   StopSignal::watch_hangup();
   const fs::path socket = socket_to_serve(std::string(kAutoSocket), DaemonSettings::Ring::kFile);
   make_socket_folder(socket, false);
@@ -267,10 +239,6 @@ void add_play(CLI::App& app) {
   command->add_option("--start", arguments->start_s, "of a recording: where the part that is played begins, s")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--seconds", arguments->seconds, "of a recording: how long the part is")
-      ->check(CLI::PositiveNumber);
-  command
-      ->add_option("--background", arguments->parent,
-                   "at low priority, and only as long as the process of this number runs, which must start it")
       ->check(CLI::PositiveNumber);
   command->add_flag("--json", arguments->prints_json,
                     "print the sockets' names as one line of JSON, before the daemon starts");

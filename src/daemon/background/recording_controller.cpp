@@ -278,7 +278,7 @@ nlohmann::json RecordingController::recordings() const {
       state = "complete";
     }
     list.push_back({{"name", one.path.filename().string()},
-                    {"path", one.path.string()},
+                    {"path", std::filesystem::absolute(one.path).string()},
                     {"bytes", one.bytes},
                     {"began", one.is_sound ? nlohmann::json(one.began_tai_ns) : nlohmann::json(nullptr)},
                     {"seconds", one.seconds ? nlohmann::json(*one.seconds) : nlohmann::json(nullptr)},

@@ -81,9 +81,7 @@ function maskedText() {
 /** @param {boolean} hasPicture @returns {string} obstacle that stops the pictures; "" if none is known */
 function obstacle(hasPicture) {
   const ring = known.rings[view.processor];
-  if (!known.isOpen && known.player) return "No connection: the recording may no longer be open. Connecting …";
   if (!known.isOpen) return hasPicture ? "No connection to the daemon. Connecting …" : "Connecting …";
-  if (known.playerText) return known.playerText;
   if (!ring?.state && known.ringError) return `No daemon: ${known.ringError}`;
   if (known.subscribeError) return known.subscribeError;
   if (ring?.state && ring.state !== "live" && ring.state !== "none") return `No daemon: ${ring.text || ring.state}`;
@@ -111,5 +109,5 @@ export function conditionNow() {
   if (age_ms > old_ms) return condition("stopped", "Old");
   const latest_ms = Math.max(age_ms, latestDraw_ms());
   if (latest_ms > kLive_ms + more_ms) notes.unshift(`late: pictures are shown up to ${ageText(latest_ms)} after the sound`);
-  return condition(notes.length > 0 ? "warned" : "live", known.player ? `Playing ${known.player.recording}` : "Live");
+  return condition(notes.length > 0 ? "warned" : "live", "Live");
 }

@@ -30,8 +30,6 @@ export class Link {
   constructor(hooks) {
     this.hooks = hooks;
     this.isOpen = false;
-    /** The number of the recording that this page shows instead of the daemon; null: it shows the daemon. */
-    this.player = /^\d+$/.exec(new URLSearchParams(location.search).get("player") ?? "")?.[0] ?? null;
     /** Totals of received pictures, for the figures. */
     this.received = { pictures: 0, bytes: 0 };
     /** @type {Map<number, import("./picture.js").Layout>} */
@@ -57,7 +55,7 @@ export class Link {
 
   connect() {
     const scheme = location.protocol === "https:" ? "wss" : "ws";
-    const socket = new WebSocket(`${scheme}://${location.host}/stream${this.player === null ? "" : `?player=${this.player}`}`);
+    const socket = new WebSocket(`${scheme}://${location.host}/stream`);
     socket.binaryType = "arraybuffer";
     this.socket = socket;
     socket.onopen = () => {
@@ -175,18 +173,9 @@ export class Link {
    * @returns {Promise<any>}   the result; an error carries the daemon's message
    */
   control(request) {
-    return this.ask({ op: "control", request });
-  }
-
-  /**
-   * Sends a message that has a reply.
-   * @param {any} message
-   * @returns {Promise<any>}   the result; an error carries the server's message
-   */
-  ask(message) {
     if (!this.isOpen) return Promise.reject(new Error("there is no connection to the daemon"));
     const id = `page-${++this.commands}`;
-    this.send({ ...message, id });
+    this.send({ op: "control", request, id });
     return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
   }
 

@@ -1,17 +1,15 @@
-// The panel of recordings: start and stop, triggers, the list, and recordings that are opened like a live array.
+// The panel of recordings: start and stop, triggers, and the list.
 
 import { answered, element, fillTable, input, onClick, onSubmit, setText } from "./page.js";
-import { clearFields, settingsOf, showFields } from "./settings.js";
 import { known, subscribe } from "./store.js";
 import { link } from "./stream.js";
 import { levelOf, levelRule, number, taiText, unitText } from "./units.js";
-
-const kOpenSeconds = 10;
 
 /**
  * A recording of the list, as described in docs/reference/control.md.
  * @typedef {object} Listed
  * @property {string} name
+ * @property {string} path
  * @property {number | null} began
  * @property {number | null} seconds
  * @property {number} bytes
@@ -49,7 +47,6 @@ subscribe(() => {
   const text = state ? `${state.text || state.state}${cause}${state.bytes ? `, ${number(state.bytes / 1e6)} MB` : ""}` : "The daemon's state is not known.";
   setText("record-state", known.isWritable ? text : `${text} This page may only look on: open it with a token to record.`);
   showTrigger();
-  showOpened();
 }, "record-panel");
 
 // --- triggers: the settings daemon.recording.trigger, level and their times ---
@@ -108,58 +105,37 @@ function showTrigger() {
   setText("trigger-state", `${armed}. A recording begins ${words[/** @type {keyof typeof words} */ (state.trigger)] ?? state.trigger}${last}.`);
 }
 
-// --- the list ---
+// --- the list, and the command that plays a recording ---
+
+/** @param {string} path   as a word of a shell */
+const quoted = (path) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
+
+/** @param {Listed} one */
+function showCommand(one) {
+  element("play-recording", HTMLElement).hidden = false;
+  setText("play-command", `nearfield play ${quoted(one.path)}`);
+  setText("play-copy", "Copy");
+}
 
 onClick("recordings-list", async () => {
   const result = await answered(say, () => link.control({ command: "recordings" }));
   /** @type {Listed[]} */
   const recordings = result?.recordings ?? [];
   if (result) say(recordings.length === 0 ? "There are no recordings." : "");
-  fillTable("recordings", recordings.map((one) => [{ label: one.name, action: () => ask(one) }, taiText(one.began),
+  element("play-recording", HTMLElement).hidden = true;
+  fillTable("recordings", recordings.map((one) => [{ label: one.name, action: () => showCommand(one) }, taiText(one.began),
     `${typeof one.seconds === "number" ? `${number(one.seconds)} s` : one.state}, ${number((one.bytes ?? 0) / 1e6)} MB`,
-    [one.began_by ? `by ${one.began_by}` : "", one.notes ?? ""].filter((text) => text !== "").join("; ")]), ["open", "began", "size", "cause, notes"]);
+    [one.began_by ? `by ${one.began_by}` : "", one.notes ?? ""].filter((text) => text !== "").join("; ")]), ["name", "began", "size", "cause, notes"]);
 });
 
-// --- recordings that are opened, each played by its own daemon ---
-
-const openForm = element("open-form", HTMLFormElement);
-const openFields = element("open-fields", HTMLElement);
-/** @param {string} text */
-const sayOpened = (text) => setText("open-answer", text);
-let opened = "";
-showFields(openFields);
-
-/** @param {Listed} one */
-function ask(one) {
-  opened = one.name;
-  setText("open-name", `Open ${opened}`);
-  input("open-start").value = "0";
-  input("open-seconds").value = String(Math.min(kOpenSeconds, one.seconds ?? kOpenSeconds));
-  clearFields(openFields);
-  sayOpened("");
-  openForm.hidden = false;
-  openForm.scrollIntoView({ block: "nearest" });
-  input("open-start").focus();
-}
-
-onSubmit("open-form", async () => {
-  const result = await answered(sayOpened, () => link.ask({ op: "open", recording: opened, settings: settingsOf(openFields),
-    start_s: input("open-start").valueAsNumber, seconds: input("open-seconds").valueAsNumber }));
-  if (!result) return;
-  sayOpened(`${result.message ?? "Done"}: “Look” shows it in a window of its own.`);
-  openForm.hidden = true;
+onClick("play-copy", async () => {
+  const command = element("play-command", HTMLElement);
+  try {
+    await navigator.clipboard.writeText(command.textContent ?? "");
+    setText("play-copy", "Copied");
+  } catch {  // browsers copy for pages of this computer and of HTTPS alone
+    getSelection()?.selectAllChildren(command);
+  }
 });
-onClick("open-cancel", () => { openForm.hidden = true; });
 
-function showOpened() {
-  element("open-submit", HTMLButtonElement).disabled = !known.isWritable || known.mostPlayers === 0;
-  element("opened-title", HTMLElement).hidden = known.players.length === 0;
-  fillTable("opened", known.players.map((one) => [
-    one.recording, [one.state, one.text].filter((text) => text !== "").join(": "),
-    one.state === "ended" ? "" : { label: "Look", action: () => { window.open(`/?player=${one.number}`, `nearfield-player-${one.number}`); } },
-    known.isWritable ? { label: "Close", action: () => { answered(sayOpened, () => link.ask({ op: "close", player: one.number })); } } : "",
-  ]), ["recording", "state", "", ""]);
-}
-
-subscribe(() => { element("record-panel", HTMLElement).hidden = known.player !== null; });  // a recording cannot be recorded
 showTrigger(); // nothing can be set before the panel has been opened and the daemon's first status is there

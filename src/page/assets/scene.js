@@ -6,7 +6,7 @@ import { marksOf } from "./marks.js";
 import { element, setText } from "./page.js";
 import { fitScale, isToFit, lookOf } from "./scale.js";
 import { barOf, Stage } from "./stage.js";
-import { draws, heldText, hold, isPhotoShown, known, markDirty, photo, referenceOf, shown, subscribe, turn, view } from "./store.js";
+import { draws, heldText, hold, isPhotoShown, markDirty, photo, referenceOf, shown, turn, view } from "./store.js";
 import { levelRule } from "./units.js";
 
 const kAge_ms = 250;     // numbers that change with each picture are unreadable
@@ -103,8 +103,4 @@ function showCondition(isNew) {
   }
 }
 
-subscribe(() => {
-  document.title = known.player ? `${known.player.recording} – Nearfield` : "Nearfield";
-  setText("title", known.player?.recording ?? "Nearfield");
-});
 setInterval(() => showCondition(false), kLive_ms / 2);

@@ -99,19 +99,6 @@ onSubmit("limit-form", () => {
   answered((text) => setText("limit-answer", text), () => link.control({ command: "set", settings: settingsOfLimit() }), kPreparing);
 });
 
-/** @param {HTMLElement} box  gets the fields */
-export function showFields(box) {
-  box.append(element("settings-fields", HTMLTemplateElement).content.cloneNode(true));
-}
-
-/** @param {HTMLElement} box @param {string} name */
-const field = (box, name) => /** @type {HTMLInputElement | HTMLTextAreaElement} */ (box.querySelector(`[name=${name}]`));
-
-/** @param {HTMLElement} box */
-export function clearFields(box) {
-  for (const name of ["frequencies", "standoff", "off", "others"]) field(box, name).value = "";
-}
-
 /**
  * The numbers of a list, "500, 1000". Throws on anything else.
  * @param {string} text
@@ -123,31 +110,26 @@ function numbersOf(text, name) {
   return `[${words.join(", ")}]`;
 }
 
-/**
- * The filled-in fields, as texts KEY=VALUE; empty fields leave settings unchanged.
- * @param {HTMLElement} box
- */
-export function settingsOf(box) {
-  const text = (/** @type {string} */ name) => field(box, name).value.trim();
-  const settings = [];
-  if (text("frequencies")) settings.push(`front_end.frequencies_hz=${numbersOf(text("frequencies"), "Frequencies")}`);
-  if (text("standoff")) settings.push(`holography.standoff_m=${text("standoff")}`);
-  if (text("off")) settings.push(`array.dead_channels=${numbersOf(text("off"), "Microphones off")}`);
-  for (const line of text("others").split("\n").map((one) => one.trim())) if (line) settings.push(line);
-  return settings;
+/** @type {[string, (text: string) => string[]][]} fields, and the texts KEY=VALUE of what is filled in */
+const kFields = [
+  ["frequencies", (text) => [`front_end.frequencies_hz=${numbersOf(text, "Frequencies")}`]],
+  ["standoff", (text) => [`holography.standoff_m=${text}`]],
+  ["off", (text) => [`array.dead_channels=${numbersOf(text, "Microphones off")}`]],
+  ["others", (text) => text.split("\n").map((one) => one.trim()).filter((one) => one !== "")],
+];
+/** @param {string} name */
+const field = (name) => /** @type {HTMLInputElement | HTMLTextAreaElement} */ (element(`change-${name}`, HTMLElement));
+
+/** Sets what is filled in; empty fields leave settings unchanged. */
+function change() {
+  const settings = kFields.flatMap(([name, settingsOf]) => (field(name).value.trim() ? settingsOf(field(name).value.trim()) : []));
+  if (settings.length === 0) throw new Error("nothing is filled in");
+  return link.control({ command: "set", settings });
 }
 
-const box = element("change-fields", HTMLElement);
-showFields(box);
-
 onSubmit("change-form", async () => {
-  const say = (/** @type {string} */ text) => setText("change-answer", text);
-  const set = () => {
-    const settings = settingsOf(box);
-    if (settings.length === 0) throw new Error("nothing is filled in");
-    return link.control({ command: "set", settings });
-  };
-  if (await answered(say, set, kPreparing)) clearFields(box);
+  if (!await answered((text) => setText("change-answer", text), change, kPreparing)) return;
+  for (const [name] of kFields) field(name).value = "";
 });
 
 subscribe(() => {

@@ -84,13 +84,6 @@ export const known = {
   /** Standoff of the array, m; NaN until it is known. */
   standoff_m: NaN,
   isWritable: false,
-  /** @type {{number: number, recording: string} | null} the recording that is shown instead of the daemon's stream */
-  player: null,
-  /** Reason for the absence of its pictures; empty while they arrive. */
-  playerText: "",
-  /** @type {{number: number, recording: string, state: string, text: string}[]} recordings that are opened */
-  players: [],
-  mostPlayers: 0,
   version: "",
   /** @type {any} */
   status: null,

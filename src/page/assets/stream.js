@@ -23,8 +23,6 @@ export const link = new Link({
   hello(message) {
     known.isWritable = message.writable === true;
     known.version = message.version ?? "";
-    known.mostPlayers = message.most_players ?? 0;
-    known.player = message.player ?? null;
     known.processors = message.processors ?? [];
     // The daemon may have been replaced. Known layouts remain until the new ones arrive, so that no control loses its choice.
     for (const name of known.layouts.keys()) if (!known.processors.includes(name)) known.layouts.delete(name);
@@ -117,13 +115,6 @@ function takeLayout(layout) {
   if (isBeyond) look(layout.processor, view.product);
 }
 
-/** @param {any} player  from the message `state` */
-function playerText(player) {
-  if (player?.state === "preparing") return `The recording is being prepared${player.text ? `: ${player.text}` : ""}`;
-  if (player?.state === "ended") return `The recording is no longer played: ${player.text}`;
-  return player && Object.keys(known.rings).length === 0 ? "The player of the recording starts" : "";
-}
-
 /** @param {any} message */
 function takeState(message) {
   const before = known.status;
@@ -132,8 +123,6 @@ function takeState(message) {
   known.statusError = message.status_error ?? "";
   known.rings = message.ring ?? {};
   known.ringError = message.ring_error ?? "";
-  known.players = message.players ?? [];
-  known.playerText = playerText(message.player);
   const now = known.status;
   if (before && now && before.uptime_s <= now.uptime_s) {
     const missing = (now.bit_times?.missing ?? 0) - (before.bit_times?.missing ?? 0);

@@ -215,10 +215,7 @@ export class Drawing {
     this.upload(this.field ?? null, pairs);
   }
 
-  /**
-   * Sets the values to compare with, in the field's size.
-   * @param {Float32Array} pairs
-   */
+  /** @param {Float32Array} pairs   the values to compare with, in the field's size */
   setKept(pairs) {
     this.upload(this.kept ?? null, pairs);
   }

@@ -76,13 +76,8 @@ export class History {
    * @param {number} seconds
    */
   before(index, seconds) {
-    const last = this.at(index);
-    const result = [];
-    for (let i = index; i >= 0; --i) {
-      if (this.at(i).head.capture_mono_ms < last.head.capture_mono_ms - 1000 * seconds) break;
-      result.unshift(this.at(i));
-    }
-    return result;
+    const from_ms = this.at(index).head.capture_mono_ms - 1000 * seconds;
+    return this.pictures.slice(this.first, this.first + index + 1).filter(({ head }) => head.capture_mono_ms >= from_ms);
   }
 }
 

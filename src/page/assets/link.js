@@ -110,8 +110,8 @@ export class Link {
         break;
       case "state": this.hooks.state(message); break;
       case "clock": this.takeClock(message); break;
-      case "control": this.takeReply(message); break;
-      case "error": this.takeError(message); break;
+      case "control":
+      case "error": this.takeAnswer(message); break;
     }
   }
 
@@ -179,21 +179,11 @@ export class Link {
     return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
   }
 
-  /** @param {{id: any, message: string}} message */
-  takeError(message) {
-    const command = this.waiting.get(message.id);
-    if (!command) return this.hooks.error(message.id ?? 0, message.message);
-    this.waiting.delete(message.id);
-    return command.reject(new Error(message.message));
-  }
-
-  /** @param {{id: string, reply: any}} message */
-  takeReply(message) {
-    const command = this.waiting.get(message.id);
-    if (!command) return;
-    this.waiting.delete(message.id);
-    const reply = message.reply ?? {};
-    if (reply.ok) command.resolve(reply.result ?? {});
-    else command.reject(new Error(reply.error?.message ?? "the daemon refused the command without a reason"));
+  /** @param {{id: any, reply?: any, message?: string}} answer   to a command, or an error of a subscription */
+  takeAnswer({ id, reply, message }) {
+    const command = this.waiting.get(id);
+    if (!this.waiting.delete(id) && message !== undefined) this.hooks.error(id ?? 0, message);
+    if (reply?.ok) command?.resolve(reply.result ?? {});
+    else command?.reject(new Error(message ?? reply?.error?.message ?? "the daemon refused the command without a reason"));
   }
 }

@@ -98,13 +98,7 @@ export function axisOf(layout, name) {
 /** @param {Axis} axis */
 export const sizeOf = (axis) => axis.values.length / axis.components;
 
-/**
- * @param {string} type
- * @param {ArrayBuffer} buffer
- * @param {number} offset
- * @param {number} count   number of values
- * @returns {ArrayLike<any>}
- */
+/** @param {string} type @param {ArrayBuffer} buffer @param {number} offset @param {number} count   number of values @returns {ArrayLike<any>} */
 function valuesAt(type, buffer, offset, count) {
   switch (type) {
     case "complex64": return new Float32Array(buffer, offset, 2 * count);

@@ -71,11 +71,7 @@ export function axisTitle(axis) {
 }
 
 export class Stage {
-  /**
-   * @param {HTMLElement} element
-   * @param {import("./drawing.js").Drawing} drawing
-   * @param {Record<string, number[][]>} colours
-   */
+  /** @param {HTMLElement} element @param {import("./drawing.js").Drawing} drawing @param {Record<string, number[][]>} colours */
   constructor(element, drawing, colours) {
     this.element = element;
     this.drawing = drawing;
@@ -121,12 +117,8 @@ export class Stage {
    * @returns {import("./geometry.js").Rectangle}
    */
   area() {
-    const isNarrow = this.width < 500;
-    const left = isNarrow ? 50 : 58;
-    const right = isNarrow ? 86 : 92;
-    const top = 14;
-    const bottom = 44;
-    return { x: left, y: top, width: Math.max(20, this.width - left - right), height: Math.max(20, this.height - top - bottom) };
+    const [left, right] = this.width < 500 ? [50, 86] : [58, 92];
+    return { x: left, y: 14, width: Math.max(20, this.width - left - right), height: Math.max(20, this.height - 58) };
   }
 
   /**
@@ -151,21 +143,24 @@ export class Stage {
   }
 
   /**
+   * Edges of a field that lies straight on the stage.
+   * @param {Grid} grid
+   */
+  edgesOnStage(grid) {
+    const [a, b] = [0, 1].map((i) => apply(this.toCanvas, edgesOf(grid.across)[i], edgesOf(grid.down)[i]));
+    return { left: Math.min(a[0], b[0]), right: Math.max(a[0], b[0]), top: Math.min(a[1], b[1]), bottom: Math.max(a[1], b[1]) };
+  }
+
+  /**
    * The smallest part of the stage that holds the field.
    * @param {Scene} scene
    * @returns {import("./geometry.js").Rectangle}
    */
   boxOf(scene) {
-    const whole = { x: 0, y: 0, width: this.width - 92, height: this.height };
-    if (scene.surface || scene.photo?.matrix) return whole;
-    const across = edgesOf(scene.grid.across);
-    const down = edgesOf(scene.grid.down);
-    const corners = [apply(this.toCanvas, across[0], down[0]), apply(this.toCanvas, across[1], down[1])];
-    const x = Math.floor(Math.min(corners[0][0], corners[1][0]));
-    const y = Math.floor(Math.min(corners[0][1], corners[1][1]));
-    const width = Math.ceil(Math.max(corners[0][0], corners[1][0])) - x;
-    const height = Math.ceil(Math.max(corners[0][1], corners[1][1])) - y;
-    return { x, y, width, height };
+    if (scene.surface || scene.photo?.matrix) return { x: 0, y: 0, width: this.width - 92, height: this.height };
+    const { left, right, top, bottom } = this.edgesOnStage(scene.grid);
+    const [x, y] = [Math.floor(left), Math.floor(top)];
+    return { x, y, width: Math.ceil(right) - x, height: Math.ceil(bottom) - y };
   }
 
   /** @param {import("./geometry.js").Rectangle} box */
@@ -283,13 +278,8 @@ export class Stage {
    */
   drawAxes(context, scene) {
     const { across, down } = scene.grid;
-    const [x0, x1] = edgesOf(across);
-    const [y0, y1] = edgesOf(down);
-    const corners = [apply(this.toCanvas, x0, y0), apply(this.toCanvas, x1, y1)];
-    const left = Math.min(corners[0][0], corners[1][0]);
-    const right = Math.max(corners[0][0], corners[1][0]);
-    const top = Math.min(corners[0][1], corners[1][1]);
-    const bottom = Math.max(corners[0][1], corners[1][1]);
+    const [[x0], [y0]] = [edgesOf(across), edgesOf(down)];
+    const { left, right, top, bottom } = this.edgesOnStage(scene.grid);
     context.strokeRect(Math.round(left) - 0.5, Math.round(top) - 0.5, Math.round(right - left) + 1, Math.round(bottom - top) + 1);
     const isUpright = scene.turn.quarters % 2 === 0;
     for (const [axis, isAcross] of /** @type {[import("./picture.js").Axis, boolean][]} */ ([[across, true], [down, false]])) {

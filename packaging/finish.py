@@ -18,7 +18,7 @@ SOURCE = HERE.parent
 EPOCH = int(os.environ["SOURCE_DATE_EPOCH"])
 # What a program holds of others' files, beside what it links: libjs-dygraphs, in nearfield and nearfieldd.
 EMBEDDED = {"nearfield": ("libjs-dygraphs",)}
-# Programs that keep their symbol table, by which a report of a crash in the log has the functions' names (docs/use/operations.md).
+# Programs that keep their symbol table, by which addr2line names all functions in a report of a crash (docs/use/operations.md).
 WITH_NAMES = {"nearfieldd"}
 
 

@@ -54,14 +54,13 @@ class CrashTest : public NearfielddTest {
   }
 };
 
-/// What addr2line makes of a report's line: "#0 MODULE+0xADDRESS build-id HEX".
+/// What addr2line makes of a report's line "MODULE(FUNCTION+0xOFFSET)[0xADDRESS]", in which the function may be
+/// missing.
 std::string function_of(const std::string& line) {
-  std::istringstream words(line);
-  std::string number;
-  std::string place;
-  words >> number >> place;
-  const std::size_t plus = place.rfind('+');
-  const std::string command = "addr2line -Cfie " + place.substr(0, plus) + " " + place.substr(plus + 1) + " 2>&1";
+  const std::size_t open = line.rfind('(');
+  const std::size_t begin = line.find_first_not_of("(+", open);
+  const std::string place = line.substr(begin, line.rfind(')') - begin);
+  const std::string command = "addr2line -Cfie " + line.substr(0, open) + " " + place + " 2>&1";
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
   std::string output;
   std::array<char, 1024> chunk{};
@@ -83,28 +82,18 @@ TEST_F(CrashTest, ACrashLeavesABacktrace) {
   ASSERT_EQ(reports().size(), 1U);
   EXPECT_EQ(control::newest_crash({crashes()}), reports().front());
   const std::string report = test::file_text(reports().front());
-  EXPECT_THAT(log(), HasSubstr(report)) << "the same on stderr";
   EXPECT_THAT(report,
-              AllOf(HasSubstr("nearfieldd "), HasSubstr(" crashed: SIGSEGV (invalid memory access) at address 0x10\n"),
-                    HasSubstr(", thread nf-engine ("), ContainsRegex("build-id [0-9a-f]{40}\n")));
+              AllOf(HasSubstr("nearfieldd "), HasSubstr(" crashed: SIGSEGV (Segmentation fault) at address 0x10\n"),
+                    HasSubstr(", thread nf-engine (")));
+  EXPECT_THAT(report, ContainsRegex("\\(_ZN9nearfield6daemon6Daemon10run_engineE[^ ]*\\+0x[0-9a-f]+\\)\\["))
+      << "the name of an exported function, without addr2line";
+  std::string functions;
   std::istringstream lines(report);
-  std::vector<std::string> frames;
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with('#')) {
-      frames.push_back(line);
-    }
+    EXPECT_THAT(log(), HasSubstr(line)) << "the same on stderr";
+    functions += line.ends_with(']') ? function_of(line) : "";
   }
-  ASSERT_GE(frames.size(), 4U) << report;
-  EXPECT_THAT(frames[0],
-              ContainsRegex("\\+0x[0-9a-f]+ \\(_Z[A-Za-z0-9_]*16write_to_nowhere[^ ]*\\+0x[0-9a-f]+\\) build-id"))
-      << "the name of the function, without addr2line";
-  EXPECT_THAT(report, HasSubstr("6Daemon10run_engineE")) << "names of its callers";
-  EXPECT_THAT(function_of(frames[0]), HasSubstr("write_to_nowhere")) << report;
-  std::string callers;
-  for (std::size_t i = 1; i < frames.size(); ++i) {
-    callers += function_of(frames[i]);
-  }
-  EXPECT_THAT(callers, HasSubstr("Daemon::run_engine")) << report;
+  EXPECT_THAT(functions, AllOf(HasSubstr("write_to_nowhere"), HasSubstr("Daemon::run_engine"))) << report;
   EXPECT_EQ(std::filesystem::status(reports().front()).permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 }
@@ -116,7 +105,7 @@ TEST_F(CrashTest, ASignalOfAnotherProcessIsNamed) {
   EXPECT_EQ(wait(), 128 + SIGABRT);
   ASSERT_EQ(reports().size(), 1U);
   EXPECT_THAT(test::file_text(reports().front()),
-              HasSubstr("crashed: SIGABRT (abort) sent by process " + std::to_string(getpid()) + "\n"));
+              HasSubstr("crashed: SIGABRT (Aborted) sent by process " + std::to_string(getpid()) + "\n"));
 }
 
 // The report's file is a pipe that nobody reads: the report never ends. The frame that crashed never ends either, and

@@ -1,9 +1,9 @@
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <ctime>
 #include <filesystem>
@@ -150,14 +150,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm fields{};
-  gmtime_r(&now, &fields);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &fields);
-  return text.data();
-}
+std::string utc_now() { return fmt::format("{:%Y%m%dT%H%M%SZ}", fmt::gmtime(std::time(nullptr))); }
 
 std::string machine() {
   utsname kernel{};
@@ -262,30 +255,29 @@ void add_log(Report& report) {
   }
 }
 
-/// The report with the names and lines of its frames appended, if addr2line is installed.
+/// The report with the names and lines of its frames appended, if addr2line is installed. The names stay mangled: in
+/// others, "d::da" would be redacted as an address.
 std::string with_names(const std::string& crash) {
   const auto start = std::chrono::steady_clock::now();
   std::string text = crash;
   std::istringstream lines(crash);
   for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string number;
-    std::string place;
-    words >> number >> place;
-    const std::size_t plus = place.rfind("+0x");
-    if (!number.starts_with('#') || plus == std::string::npos) {
+    const std::size_t open = line.rfind('(');  // MODULE(FUNCTION+0xOFFSET)[0xADDRESS], or without a function
+    const std::size_t place = line.find_first_not_of("(+", open);
+    const std::size_t close = line.find(")[0x", open);
+    if (open == std::string::npos || close == std::string::npos) {
       continue;
     }
     const double left_s = kNamesLimit_s - seconds_since(start);
-    const LimitedRun::Outcome names =
-        run_child({"addr2line", "-Cfie", place.substr(0, plus), place.substr(plus + 1)}, left_s);
+    const LimitedRun::Outcome names = run_child(
+        {"addr2line", "-fie", program_to_run(line.substr(0, open)), line.substr(place, close - place)}, left_s);
     if (is_missing(names)) {
       return text + "no names: addr2line (package binutils) is not installed\n";
     }
     if (names.end == LimitedRun::End::kLate) {
       return text + fmt::format("no further names: addr2line took longer than {:g} s\n", kNamesLimit_s);
     }
-    text += fmt::format("{}\n{}", number, names.output);
+    text += fmt::format("{}\n{}", line.substr(0, close + 1), names.output);
   }
   return text;
 }

@@ -11,12 +11,12 @@ namespace nearfield::control {
 std::filesystem::path crash_folder();
 
 /// Makes the process write a report before it ends by SIGSEGV, SIGBUS, SIGABRT, SIGFPE or SIGILL, to stderr and to a
-/// file of its own in `folder`: time, signal, address, thread, version, and the addresses of the frames relative to
-/// their modules, with the modules' build-ids, as input of addr2line, and with the names of the functions if the
-/// modules' files have them. The signal's default action follows, so that core files are not affected. A signal that
-/// has a handler already, such as a sanitizer's, keeps it. The folder is made when a report is written; the newest nine
-/// older reports are kept there. To be called once, before other threads start; the calling thread also gets a stack
-/// for reports of a stack overflow.
+/// file of its own in `folder`: program, version, signal, address or sender, thread, time, and the stack's frames,
+/// first those of the handler, as backtrace_symbols_fd() writes them: MODULE(FUNCTION+0xOFFSET) with the mangled name
+/// of an exported function, else MODULE(+0xOFFSET). The signal's default action follows, so that core files are not
+/// affected. A signal that has a handler already, such as a sanitizer's, keeps it. The folder is made when a report is
+/// written; the newest nine older reports are kept there. To be called once, before other threads start; the calling
+/// thread also gets a stack for reports of a stack overflow.
 void report_crashes(const std::string& program, const std::string& version, const std::filesystem::path& folder);
 
 /// Installs the handlers of report_crashes() again if a library has replaced them since: LLVM, with which PoCL

@@ -1,7 +1,6 @@
 #include "config/load_yaml.hpp"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include <yaml-cpp/eventhandler.h>
 
@@ -15,7 +14,7 @@
 
 #include "config/yaml_reader.hpp"
 #include "core/error.hpp"
-#include "core/system/file_descriptor.hpp"
+#include "core/system/memory_file.hpp"
 #include "core/system/regular_file.hpp"
 
 namespace nearfield {
@@ -156,15 +155,7 @@ const std::string& standard_input_text() {
 void give_standard_input(std::string text) { kept_standard_input() = std::move(text); }
 
 void put_on_standard_input(const std::string& text) {
-  const FileDescriptor file(memfd_create("standard input", MFD_CLOEXEC));
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t written = ::write(file.get(), text.data() + done, text.size() - done);
-    if (written <= 0) {
-      throw IoError(fmt::format("standard input of a process: {}", std::generic_category().message(errno)));
-    }
-    done += static_cast<std::size_t>(written);
-  }
-  if (lseek(file.get(), 0, SEEK_SET) != 0 || dup2(file.get(), STDIN_FILENO) < 0) {
+  if (dup2(memory_file(text).get(), STDIN_FILENO) < 0) {
     throw IoError(fmt::format("standard input of a process: {}", std::generic_category().message(errno)));
   }
 }

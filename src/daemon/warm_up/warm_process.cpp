@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "core/error.hpp"
 #include "core/system/child_signals.hpp"
 #include "core/system/clocks.hpp"
+#include "core/system/memory_file.hpp"
 
 namespace nearfield::daemon {
 namespace {
@@ -41,16 +41,6 @@ PipeEnds make_pipe() {
     throw_io("pipe2", errno);
   }
   return {.read_end = FileDescriptor(ends[0]), .write_end = FileDescriptor(ends[1])};
-}
-
-/// A file in memory, so that the daemon need not wait until the child reads.
-FileDescriptor file_of(const std::string& text) {
-  FileDescriptor file(memfd_create("nearfieldd-warm", MFD_CLOEXEC));
-  if (!file.valid() || write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-      lseek(file.get(), 0, SEEK_SET) != 0) {
-    throw_io("memfd", errno);
-  }
-  return file;
 }
 
 pid_t spawn(const FileDescriptor& request, const FileDescriptor& output, const FileDescriptor& go_on) {
@@ -100,7 +90,7 @@ WarmProcess::WarmProcess(const WarmRequest& request, double limit_s, int stop_de
     : limit_s_(limit_s),
       deadline_ns_(monotonic_ns() + std::llround(limit_s * kNsPerSecond)),
       stop_descriptor_(stop_descriptor) {
-  const FileDescriptor input = file_of(to_json(request).dump(-1, ' ', false, json::error_handler_t::replace));
+  const FileDescriptor input = memory_file(to_json(request).dump(-1, ' ', false, json::error_handler_t::replace));
   PipeEnds output = make_pipe();
   PipeEnds go_on = make_pipe();
   process_ = spawn(input, output.write_end, go_on.read_end);

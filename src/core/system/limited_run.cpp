@@ -1,4 +1,4 @@
-#include "control/doctor/limited_run.hpp"
+#include "core/system/limited_run.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,10 +15,10 @@
 #include <system_error>
 #include <thread>
 
-#include "config/load_yaml.hpp"
 #include "core/error.hpp"
+#include "core/system/memory_file.hpp"
 
-namespace nearfield::control {
+namespace nearfield {
 namespace {
 
 /// Runs `work` in the child with its output in the pipe. Ends the process, without the actions of a normal end that
@@ -35,10 +35,10 @@ namespace {
     const std::string output = work();
     for (std::size_t done = 0; done < output.size();) {
       const ssize_t written = write(STDOUT_FILENO, output.data() + done, output.size() - done);
-      if (written <= 0) {
-        break;
+      if (written < 0 && errno != EINTR) {
+        _exit(1);
       }
-      done += static_cast<std::size_t>(written);
+      done += static_cast<std::size_t>(std::max<ssize_t>(written, 0));
     }
   } catch (...) {  // the parent reports that the child failed
     code = 1;
@@ -82,7 +82,7 @@ LimitedRun::LimitedRun(const std::vector<std::string>& line, double limit_s, con
     : LimitedRun(
           [&] {
             if (!input.empty()) {
-              put_on_standard_input(input);
+              dup2(memory_file(input).get(), STDIN_FILENO);
             }
             return run_program_of(line);
           },
@@ -164,4 +164,4 @@ void LimitedRun::kill_it() {
   process_ = 0;
 }
 
-}  // namespace nearfield::control
+}  // namespace nearfield

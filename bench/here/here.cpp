@@ -19,9 +19,9 @@
 #include "config/config.hpp"
 #include "config/load_yaml.hpp"
 #include "config/words.hpp"
-#include "control/doctor/limited_run.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
+#include "core/system/limited_run.hpp"
 #include "engine/engine.hpp"
 #include "engine/feeder.hpp"
 #include "files/array_files_on_disk.hpp"
@@ -229,7 +229,7 @@ HereRun run_of_json(const json& read) {
 
 /// The same in a child: a compiler or a driver may take longer than there is time.
 HereRun measure_within(const Settings& settings, double frames_s, double limit_s) {
-  control::LimitedRun child(
+  LimitedRun child(
       [&] {
         HereRun run;
         try {
@@ -240,13 +240,13 @@ HereRun measure_within(const Settings& settings, double frames_s, double limit_s
         return run_json(run).dump(-1, ' ', false, json::error_handler_t::replace);
       },
       limit_s);
-  const control::LimitedRun::Outcome outcome = child.wait();
+  const LimitedRun::Outcome outcome = child.wait();
   const json read = json::parse(outcome.output, nullptr, false);
-  if (outcome.end == control::LimitedRun::End::kDone && read.is_object()) {
+  if (outcome.end == LimitedRun::End::kDone && read.is_object()) {
     return run_of_json(read);
   }
   HereRun run;
-  run.problem = outcome.end == control::LimitedRun::End::kLate
+  run.problem = outcome.end == LimitedRun::End::kLate
                     ? fmt::format(
                           "not measured within {:.0f} s: its programs were still being compiled, or its frames "
                           "take seconds",

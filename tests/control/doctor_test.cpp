@@ -15,8 +15,8 @@
 #include <thread>
 
 #include "control/doctor/diagnosis.hpp"
-#include "control/doctor/limited_run.hpp"
 #include "core/daemon_settings.hpp"
+#include "core/system/limited_run.hpp"
 #include "support/command.hpp"
 
 /// The parts of `nearfield doctor`; the command itself is tested by tests/cli/doctor_test.py.

@@ -19,19 +19,19 @@
 #include "config/load_yaml.hpp"
 #include "control/checks/check.hpp"
 #include "control/doctor/diagnosis.hpp"
-#include "control/doctor/limited_run.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 #include "core/file_text.hpp"
 #include "core/system/clocks.hpp"
 #include "core/system/host.hpp"
+#include "core/system/limited_run.hpp"
 
 namespace nearfield::cli {
 namespace {
 
+using LimitedRun;
 using control::Diagnosis;
 using control::Finding;
-using control::LimitedRun;
 using nlohmann::json;
 
 /// Time limit of children, which run concurrently, so that the command ends within ten seconds.

@@ -20,18 +20,18 @@
 #include "cli/own_daemon.hpp"
 #include "cli/report/redaction.hpp"
 #include "control/crash/crash_report.hpp"
-#include "control/doctor/limited_run.hpp"
 #include "control/socket/client.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 #include "core/system/host.hpp"
+#include "core/system/limited_run.hpp"
 #include "core/system/partial_file.hpp"
 
 namespace nearfield::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using control::LimitedRun;
+using LimitedRun;
 using nlohmann::json;
 
 constexpr const char* kLogLines = "1000";

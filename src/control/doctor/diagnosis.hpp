@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "control/checks/check.hpp"
-#include "control/doctor/limited_run.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/settings.hpp"
+#include "core/system/limited_run.hpp"
 
 /// Checks of `nearfield doctor` on a machine, besides the configuration. Without OpenCL: nearfieldd makes the checks
 /// that need it.

@@ -9,8 +9,8 @@ leave at low frequencies, and the error of a tone of -32 dBFS beside them (fig. 
 import pathlib
 
 import numpy as np
-from common import (BIN_HZ, BIT_RATE_HZ, BITS_PER_WORD, RESPONSE_WORDS, device, magnitude_errors, nearfield, parser_of, relative_l2, say,
-                    scene_of, show, simulated, truth_of, with_level)
+from common import (BIN_HZ, BIT_RATE_HZ, BITS_PER_WORD, RESPONSE_WORDS, device, full_scale_pa, magnitude_errors, nearfield, parser_of, relative_l2,
+                    say, scene_of, show, simulated, truth_of, with_level)
 
 WINDOW = 1024
 START_S = RESPONSE_WORDS * BITS_PER_WORD / BIT_RATE_HZ
@@ -57,7 +57,7 @@ OFFSETS = ("decimated_fft", "dot_product", "popcount 0", "popcount 1", "popcount
 ANY_FREQUENCY = ("dot_product", "popcount 0", "popcount 1", "popcount 2")
 THESIS_FILTER = {"imager": "pnah", "filter": {"kind": "cos", "cutoff_rad_per_m": 50.0, "slope": 0.3}}
 # In the microphones' own plane and without a filter an image is the spectra.
-AS_THEY_ARE = {"imager": "pnah", "filter": {"kind": "none"}, "extrapolation": {"method": "zero"}}
+AS_THEY_ARE = {"filter": {"kind": "none"}, "extrapolation": {"method": "zero"}}
 
 
 class Bits:
@@ -73,20 +73,32 @@ class Bits:
         self.frequencies_hz, pressure, _, _ = truth_of(scene)
         self.truth = pressure * np.exp(2j * np.pi * self.frequencies_hz * START_S)[:, None, None]
 
-    def _frame(self, front_end, frequencies_hz, holography, plane_m):
+    def _engine(self, front_end, frequencies_hz, holography, plane_m, processors=None):
         config = {"array": self.array,
                   "front_end": {"hop_samples": RESPONSE_WORDS, "window_samples": WINDOW, "frequencies_hz": list(frequencies_hz), **front_end},
-                  "holography": {"standoff_m": self.standoff_m, "planes_m": [plane_m], **holography}}
-        with nearfield.Engine(config, "bits") as engine:
-            return engine.push(self.words)[1]["images"][0]  # the window at RESPONSE_WORDS
+                  "holography": {"standoff_m": self.standoff_m, "planes_m": [plane_m], **holography}, "processors": processors or {}}
+        return nearfield.Engine(config, "bits")
+
+    def images(self, engine):
+        """Of the window at RESPONSE_WORDS, [frequency][pixel], by each processor's name."""
+        engine.restart()
+        frames = [frame for frame in engine.push(self.words) if frame.sequence == 1]
+        return {frame.processor: frame["images"][0].reshape(frame["images"].shape[1], -1) for frame in frames}
 
     def hologram(self, front_end, frequency_hz):
-        return self._frame(front_end, [frequency_hz], THESIS_FILTER, 0.0)[0].ravel()
+        """The hologram and the spectra of the channels, Pa."""
+        processors = {"spectra": {"kind": "pnah", "planes_m": [self.standoff_m - 1e-9], **AS_THEY_ARE}}
+        with self._engine(front_end, [frequency_hz], THESIS_FILTER, 0.0, processors) as engine:
+            found = self.images(engine)
+        return found["surface"][0], found["spectra"][0]
 
-    def spectra(self, front_end, frequencies_hz):
-        """[frequency][channel], Pa."""
-        found = self._frame(front_end, frequencies_hz, AS_THEY_ARE, self.standoff_m - 1e-9)
-        return found.reshape(len(found), -1)
+    def spectra(self, front_end, frequencies_hz, *others):
+        """[frequency][channel], Pa, of these bits and of others before the same array, by one engine."""
+        with self._engine(front_end, frequencies_hz, {"imager": "pnah", **AS_THEY_ARE}, self.standoff_m - 1e-9) as engine:
+            return [bits.full_scale_over(self) * bits.images(engine)["surface"] for bits in (self, *others)]
+
+    def full_scale_over(self, other):
+        return full_scale_pa(self.array["sensitivity_dbfs"]) / full_scale_pa(other.array["sensitivity_dbfs"])
 
     def truth_at(self, frequency_hz):
         return self.truth[np.argmin(np.abs(self.frequencies_hz - frequency_hz))].ravel()
@@ -113,7 +125,7 @@ def holograms(options):
                 bits = scene_bits(name, order, level_dbfs)
                 truth, nominal, panels = bits.true_hologram(frequency_hz), None, {}
                 for front_end, settings in FRONT_ENDS.items():
-                    image = bits.hologram(settings, frequency_hz)
+                    image, found = bits.hologram(settings, frequency_hz)
                     nominal = image if nominal is None else nominal
                     panels[front_end] = image
                     to_nominal, to_truth = magnitude_errors(nominal, image), magnitude_errors(truth, image)
@@ -121,7 +133,7 @@ def holograms(options):
                     for reference, figures in (("nominal", to_nominal), ("truth", to_truth)):
                         row |= {f"{figure}_to_{reference}": 100.0 * value for figure, value in zip(("rmsre", "rmsre_all", "nsad"), figures)}
                     yield row | {"thesis_rmsre": thesis.get(front_end, np.nan),
-                                 "spectra": 100.0 * relative_l2(bits.truth_at(frequency_hz), bits.spectra(settings, [frequency_hz])[0])}
+                                 "spectra": 100.0 * relative_l2(bits.truth_at(frequency_hz), found)}
                 if options.png and order == options.order[0]:
                     draw_holograms(options.png / f"errors_{name.lower().replace(' ', '_')}.png", name, truth, panels, bits.shape)
 
@@ -132,9 +144,9 @@ def curve(options):
         bits = scene_bits(name, 2, options.level[0])
         truth = bits.true_hologram(number * BIN_HZ)
         for count in CURVE:
-            image = bits.hologram(walsh(count), number * BIN_HZ)
+            image, found = bits.hologram(walsh(count), number * BIN_HZ)
             yield {"part": "curve", "scene": name, "coefficients": count, "rmsre_to_truth": 100.0 * magnitude_errors(truth, image)[0],
-                   "spectra": 100.0 * relative_l2(bits.truth_at(number * BIN_HZ), bits.spectra(walsh(count), [number * BIN_HZ])[0])}
+                   "spectra": 100.0 * relative_l2(bits.truth_at(number * BIN_HZ), found)}
 
 
 def two_monopoles(frequency_hz, side):
@@ -145,15 +157,17 @@ def two_monopoles(frequency_hz, side):
 
 
 def spectra(options):
-    for level_dbfs in (-32.0, -46.0):
-        for number in (22, 44, 218):
-            say(f"spectra: {number * BIN_HZ:.0f} Hz, {level_dbfs:g} dBFS")
-            scene = with_level(two_monopoles(number * BIN_HZ, options.side), level_dbfs)
-            for order in options.order:
-                bits = Bits({**scene, "sigma_delta": {"order": order}})
-                for name, settings in FRONT_ENDS.items():
-                    yield {"part": "spectra", "order": order, "level_dbfs": level_dbfs, "frequency_hz": number * BIN_HZ, "front_end": name,
-                           "spectra": 100.0 * relative_l2(bits.truth[0].ravel(), bits.spectra(settings, [number * BIN_HZ])[0])}
+    cases = [(level_dbfs, number * BIN_HZ) for level_dbfs in (-32.0, -46.0) for number in (22, 44, 218)]
+    scenes = [with_level(two_monopoles(frequency_hz, options.side), level_dbfs) for level_dbfs, frequency_hz in cases]
+    frequencies = sorted({frequency_hz for _, frequency_hz in cases})
+    for order in options.order:
+        say(f"spectra: order {order}")
+        bits = [Bits({**scene, "sigma_delta": {"order": order}}) for scene in scenes]
+        found = {name: bits[0].spectra(settings, frequencies, *bits[1:]) for name, settings in FRONT_ENDS.items()}
+        for at, (level_dbfs, frequency_hz) in enumerate(cases):
+            for name, values in found.items():
+                yield {"part": "spectra", "order": order, "level_dbfs": level_dbfs, "frequency_hz": frequency_hz, "front_end": name,
+                       "spectra": 100.0 * relative_l2(bits[at].truth[0].ravel(), values[at][frequencies.index(frequency_hz)])}
 
 
 def beside_an_offset(frequency_hz, level_dbfs=None):
@@ -165,19 +179,19 @@ def beside_an_offset(frequency_hz, level_dbfs=None):
 
 
 def offset(_):
-    from common import full_scale_pa
     silence = Bits(beside_an_offset(55.0))
     bits = np.unpackbits(silence.words.astype("<u4").view(np.uint8), axis=None, bitorder="little").reshape(len(silence.words), -1)[:, :16]
     offset_pa = np.sqrt(np.mean((2.0 * bits.mean(axis=0) - 1.0) ** 2)) * full_scale_pa(silence.array["sensitivity_dbfs"])
+    tones = {tone_hz: Bits(beside_an_offset(tone_hz, -32.0)) for tone_hz in (55.0, BIN_HZ)}
     for name in OFFSETS:
         has_any = name in ANY_FREQUENCY
         frequencies = sorted({*(BIN_HZ * (np.arange(8, 65) / 8 if has_any else np.arange(1, 9))), *([55.0] if has_any else [])})
         tone_hz = 55.0 if has_any else BIN_HZ
-        tone = Bits(beside_an_offset(tone_hz, -32.0))
         for removes in (False, True):
             settings = {**FRONT_ENDS[name], "remove_dc": removes}
-            error = relative_l2(tone.truth[0].ravel(), tone.spectra(settings, [tone_hz])[0])
-            leaks = np.sqrt(np.mean(np.abs(silence.spectra(settings, frequencies)) ** 2, axis=1)) / offset_pa
+            of_silence, of_tone = silence.spectra(settings, frequencies, tones[tone_hz])
+            error = relative_l2(tones[tone_hz].truth[0].ravel(), of_tone[frequencies.index(tone_hz)])
+            leaks = np.sqrt(np.mean(np.abs(of_silence) ** 2, axis=1)) / offset_pa
             for frequency_hz, leak in zip(frequencies, leaks):
                 yield {"part": "offset", "front_end": name, "remove_dc": removes, "frequency_hz": frequency_hz,
                        "leakage_db": 20.0 * np.log10(max(leak, 1e-20)), "tone_error": 100.0 * error}

@@ -34,8 +34,10 @@ class Errors(unittest.TestCase):
         self.assertAlmostEqual(scene["microphones"]["noise_pa"] / full_scale, 0.01 / common.full_scale_pa(-26.0))
 
     def test_spectra_keep_their_limits(self):
-        rows = errors.main(["--only", "spectra", "--order", "2", "--side", "8"])
-        self.assertEqual(len(rows), 6 * len(errors.FRONT_ENDS))
+        names = ("decimated_fft", "dot_product", "popcount 0", "popcount 1", "popcount 2", "walsh fast 40", "walsh fast 6144", "walsh fast all")
+        with unittest.mock.patch.object(errors, "FRONT_ENDS", {name: errors.FRONT_ENDS[name] for name in names}):
+            rows = errors.main(["--only", "spectra", "--order", "2", "--side", "8"])
+        self.assertEqual(len(rows), 6 * len(names))
         found = {(row["front_end"], round(row["frequency_hz"] / common.BIN_HZ), row["level_dbfs"]): row["spectra"] for row in rows}
         for number in (22, 44):
             for name in ("decimated_fft", "dot_product", "popcount 1", "popcount 2", "walsh fast all"):
@@ -49,9 +51,11 @@ class Errors(unittest.TestCase):
         self.assertGreater(found["decimated_fft", 44, -46.0], 2.0 * found["decimated_fft", 44, -32.0])
 
     def test_offsets_leak_as_a_hann_window_says_and_go_with_removal(self):
-        rows = errors.main(["--only", "offset"])
+        some = ("decimated_fft", "popcount 1", "walsh fast all")
+        with unittest.mock.patch.object(errors, "OFFSETS", some):
+            rows = errors.main(["--only", "offset"])
         first = [row for row in rows if abs(row["frequency_hz"] - common.BIN_HZ) < 1e-6]
-        self.assertEqual(len(first), 2 * len(errors.OFFSETS))
+        self.assertEqual(len(first), 2 * len(some))
         for row in first:
             # A Hann window's side bin is half of its middle one, and a phasor is twice its bin.
             self.assertAlmostEqual(10.0 ** (row["leakage_db"] / 20.0), 0.0 if row["remove_dc"] else 1.0, delta=2e-3, msg=row)

@@ -4,6 +4,8 @@ cases: eight closed forms at 3 cm. standoffs: the same at 2 and 5 cm. scenes: pi
 simulated modulators. kinds: random scenes that no setting was chosen on, with the expected errors. data: files with a truth.
 """
 
+import functools
+import json
 import pathlib
 import tempfile
 
@@ -45,41 +47,57 @@ def _products(frames):
                                                    for name in ("cutoff_rad_per_m", "slope", "error_estimate")}
 
 
+@functools.lru_cache(maxsize=48)
+def _engine(config, form):
+    """An engine that is restarted for further draws and ratios: PoCL preprocesses all kernels of a new one, and sonah computes its priors anew."""
+    frequencies_hz, array = json.loads(config)["front_end"]["frequencies_hz"], json.loads(config)["array"]
+    of_spectra = {"channels": array["rows"] * array["columns"], "frequencies_hz": frequencies_hz} if form == "spectra" else {}
+    return nearfield.Engine(config, form, **of_spectra)
+
+
+def _each(engine, frames):
+    """The first frame of each input by itself."""
+    found = []
+    for frame in frames:
+        engine.restart()
+        found += engine.push(frame)[:1]
+    return found
+
+
 def image(field, holography, frames, frequencies_hz=None):
     """Images of frames [frame][frequency][pixel]; each is a draw of its own, searched for itself."""
     frequencies_hz = field.frequencies_hz if frequencies_hz is None else frequencies_hz
-    with nearfield.Engine(config_of(field, holography, frequencies_hz), "spectra", channels=frames.shape[-1], frequencies_hz=frequencies_hz) as engine:
-        if holography["imager"] == "pnah" and holography["filter"].get("cutoff_rad_per_m") != "search":
-            return _products(engine.push(frames.reshape(*frames.shape[:2], *field.shape)))
-        found = []
-        for frame in frames:
-            engine.restart()
-            found += engine.push(frame.reshape(-1, *field.shape))
-        return _products(found)
+    engine, frames = _engine(json.dumps(config_of(field, holography, frequencies_hz)), "spectra"), frames.reshape(*frames.shape[:2], *field.shape)
+    if holography["imager"] == "pnah" and holography["filter"].get("cutoff_rad_per_m") != "search":
+        engine.restart()
+        return _products(engine.push(frames))
+    return _products(_each(engine, frames))
 
 
 class Scan:
-    """Mean distances from the truth [frequency][cut-off] of fixed cut-offs, evenly spaced as logarithms up to pi over the larger pitch."""
+    """Mean distances from the truth [frequency][cut-off] of fixed cut-offs, evenly spaced as logarithms up to pi over the larger pitch.
+    `best`: the best cut-off of each frequency, and `products` its images and reports."""
 
     def __init__(self, field, extrapolation, slope, frames, distance):
         most = np.pi / max(field.array["pitch_x_m"], field.array["pitch_y_m"])
         self.slope, self.cutoffs = slope, most * 10.0 ** (np.arange(CUTOFFS) / (CUTOFFS - 1) - 1.0)
-        self.distances = []
+        self.distances, products = [], []
         for first in range(0, len(field.frequencies_hz), TOGETHER):
             some = slice(first, first + TOGETHER)
             count = len(field.frequencies_hz[some])
             # To the imager each cut-off is a frequency of its own, which differs from its neighbour by 1e-9.
             apart = np.outer(field.frequencies_hz[some], 1.0 + 1e-9 * np.arange(CUTOFFS)).ravel()
             settings = pnah(extrapolation, kind="cos", slope=slope, cutoff_rad_per_m=np.tile(self.cutoffs, count).tolist())
-            images, _ = image(field, settings, np.repeat(frames[:, some], CUTOFFS, axis=1), apart)
+            images, reports = image(field, settings, np.repeat(frames[:, some], CUTOFFS, axis=1), apart)
             for f in range(count):
                 of_draws = [distance(draw, first + f, images[draw, f * CUTOFFS:(f + 1) * CUTOFFS]) for draw in range(len(frames))]
                 self.distances.append(np.mean(of_draws, axis=0))
+                best = f * CUTOFFS + self.distances[-1].argmin()
+                products.append((images[:, best], {name: values[:, best] for name, values in reports.items()}))
         self.distances = np.array(self.distances)
-
-    def best(self):
-        """The best cut-off of each frequency, and its distance."""
-        return self.cutoffs[self.distances.argmin(axis=1)], self.distances.min(axis=1)
+        self.best = self.cutoffs[self.distances.argmin(axis=1)]
+        self.products = np.stack([images for images, _ in products], axis=1), {
+            name: np.stack([reports[name] for _, reports in products], axis=1) for name in products[0][1]}
 
 
 def with_cutoffs(extrapolation, slope, cutoffs):
@@ -174,10 +192,10 @@ def measure_field(part, field, snr_db, draws, every_extrapolation=True, by_ncc=F
             if is_first or name != "cos, search":
                 rows.measure(extrapolation, name, pnah(extrapolation, **of_filter))
         scans = [Scan(field, extrapolation, slope, rows.frames, distance) for slope in (SLOPES if is_first else SLOPES[:1])]
-        best = [rows.measure(extrapolation, BEST, with_cutoffs(extrapolation, SLOPES[0], scans[0].best()[0]), True)]
+        best = [figures(field, *scan.products) for scan in scans]
+        rows.add(extrapolation, BEST, best[0], True)
         if is_first:
-            best += [figures(field, *image(field, with_cutoffs(extrapolation, scan.slope, scan.best()[0]), rows.frames)) for scan in scans[1:]]
-            chosen = np.argmin([scan.best()[1] for scan in scans], axis=0)
+            chosen = np.argmin([scan.distances.min(axis=1) for scan in scans], axis=0)
             rows.add(extrapolation, BEST_SLOPE, [best[scan][f] for f, scan in enumerate(chosen)], True)
         if is_first and part == "cases":
             of_lambdas = [[{**row, "lambda": value} for row in figures(field, *image(
@@ -227,18 +245,15 @@ def bits_rows(of_cases, field, snr_db, draws):
     settings |= {BEST: with_cutoffs(EXTRAPOLATIONS[0], SLOPES[0], best), "sonah": SONAH}
     with tempfile.TemporaryDirectory() as name:
         captures = [capture_of(field, snr_db, draw, pathlib.Path(name)) for draw in range(draws)]
+    # Back to bit-time 0 and to the field's own unit; engines have the sensitivity of the first draw.
+    turns, dbfs = np.exp(-2j * np.pi * field.frequencies_hz * FIRST_WORD * 32 / BIT_RATE_HZ), captures[0][1]
+    to_field = np.array([10.0 ** ((dbfs - own_dbfs) / 20.0) * turns / scale for _, own_dbfs, scale in captures])[..., None]
     for name, holography in settings.items():
-        frames = []
-        for words, sensitivity_dbfs, _ in captures:
-            config = config_of(field, holography, field.frequencies_hz)
-            config["array"] = {**field.array, "sensitivity_dbfs": sensitivity_dbfs}
-            config["front_end"] |= {"kind": "popcount", "hop_samples": WINDOW, "window_samples": WINDOW}
-            with nearfield.Engine(config, "bits") as engine:
-                frames += engine.push(words[FIRST_WORD * 32:])[:1]
-        images, reports = _products(frames)
-        # Back to bit-time 0 and to the field's own unit.
-        turns = np.exp(-2j * np.pi * field.frequencies_hz * FIRST_WORD * 32 / BIT_RATE_HZ)
-        images = images * (turns / captures[0][2])[None, :, None]
+        config = config_of(field, holography, field.frequencies_hz)
+        config["array"] = {**field.array, "sensitivity_dbfs": dbfs}
+        config["front_end"] |= {"kind": "popcount", "hop_samples": WINDOW, "window_samples": WINDOW}
+        images, reports = _products(_each(_engine(json.dumps(config), "bits"), [words[FIRST_WORD * 32:] for words, _, _ in captures]))
+        images = images * to_field
         rows.add("none" if name == "sonah" else EXTRAPOLATIONS[0], name, figures(field, images, reports), name == BEST)
     rows.add_auto()
     return rows.rows
@@ -246,12 +261,12 @@ def bits_rows(of_cases, field, snr_db, draws):
 
 # --- kinds ------------------------------------------------------------------------------------------------------------
 
-def kind_rows(kind, snr_db, count):
+def kind_rows(kind, snr_db, count, quantities=("pressure", "normal_velocity", "active_intensity")):
     """Every scene of a kind with one draw of noise: the true and the expected errors of imagers that set themselves, and the best fixed cut-off."""
     say(f"kinds: {kind}, {snr_db:g} dB")
     drawn = [scene_of_kind(kind, scene) for scene in range(count)]
     rows = []
-    for quantity in ("pressure", "normal_velocity", "active_intensity"):
+    for quantity in quantities:
         fields = fields_of_kind(kind, drawn, quantity)
         frames = np.array([field.noisy(snr_db, scene) for scene, field in enumerate(fields)])
 
@@ -260,10 +275,11 @@ def kind_rows(kind, snr_db, count):
 
         settings = {name: pnah(EXTRAPOLATIONS[0], **FILTERS[name]) for name in ("cos, auto", "cos, search")}
         if quantity != "active_intensity":
-            best = Scan(fields[0], EXTRAPOLATIONS[0], SLOPES[0], frames, distance).best()[0]
-            settings |= {"sonah": SONAH, BEST: with_cutoffs(EXTRAPOLATIONS[0], SLOPES[0], best)}
-        for name, holography in settings.items():
-            images, reports = image(fields[0], holography, frames)
+            settings["sonah"] = SONAH
+        found = {name: image(fields[0], holography, frames) for name, holography in settings.items()}
+        if quantity != "active_intensity":
+            found[BEST] = Scan(fields[0], EXTRAPOLATIONS[0], SLOPES[0], frames, distance).products
+        for name, (images, reports) in found.items():
             for scene in range(count):
                 for f, frequency_hz in enumerate(fields[0].frequencies_hz):
                     row = {"part": "kinds", "field": kind, "quantity": quantity, "standoff_m": fields[0].standoff_m, "snr_db": snr_db,
@@ -283,17 +299,18 @@ def measure(options):
     def wants(part, name):
         return part in options.parts and (not options.fields or any(word in name for word in options.fields))
 
-    of_scenes = scenes() if "scenes" in options.parts else []
-    for snr_db in options.snr:
-        for field in closed_forms():
-            if wants("cases", field.name):
-                found = measure_field("cases", field, snr_db, options.draws)
-                rows += found
-                rows += bits_rows(found, field, snr_db, options.bit_draws) if "bits" in options.parts else []
-        for field in [*closed_forms(0.02), *closed_forms(0.05)]:
-            rows += measure_field("standoffs", field, snr_db, options.draws, False) if wants("standoffs", field.name) else []
-        for field in of_scenes:
-            rows += measure_field("scenes", field, snr_db, options.draws, False) if wants("scenes", field.name) else []
+    # All ratios of a field in turn: its engines are still there.
+    for field in closed_forms():
+        for snr_db in options.snr if wants("cases", field.name) else []:
+            found = measure_field("cases", field, snr_db, options.draws)
+            rows += found
+            rows += bits_rows(found, field, snr_db, options.bit_draws) if "bits" in options.parts else []
+    others = [("standoffs", field) for distance_m in (0.02, 0.05) for field in closed_forms(distance_m)]
+    others += [("scenes", field) for field in (scenes() if "scenes" in options.parts else [])]
+    for part, field in others:
+        for snr_db in options.snr if wants(part, field.name) else []:
+            rows += measure_field(part, field, snr_db, options.draws, False)
+    rows.sort(key=lambda row: options.snr.index(row["snr_db"]))
     for kind in KINDS:
         for snr_db in (40.0, 25.0):
             rows += kind_rows(kind, snr_db, options.scenes) if wants("kinds", kind) else []

@@ -34,23 +34,15 @@ COMMON_WORDS = ("spectrum", "listen", "operators")
 
 # A set-up without `processors` has one imager, of the section `holography`, whose choices are older than the table.
 FIRST = "the section `holography`, which sets up the first processor"
-PEER = "what is compared with the program of others"
 FIGURE = "a figure of the thesis, drawn from the variants that it compares"
 IMAGERS_COMPARED = "a benchmark that compares imagers"
 CUTS_COMPARED = "a benchmark that compares how one processor's kernels are cut"
 EXCEPTIONS = {
     ("src/cli/commands/beampattern.cpp", "beamform"): "the command that shows what one processor's steering does",
     ("src/cli/commands/replay.cpp", "listen"): "--wav is refused before a long run, where no processor makes beams",
-    ("bench/peers/beamform_methods_acoular.py", "beamform"): PEER,
     ("bench/commands.hpp", "srp_phat"): CUTS_COMPARED,
     ("bench/main.cpp", "srp_phat"): CUTS_COMPARED,
     ("bench/srp_phat/srp_phat_command.cpp", "srp_phat"): CUTS_COMPARED,
-    ("bench/peers/beamform_acoular.py", "beamform"): PEER,
-    ("bench/peers/recordings.py", "decimated_fft"): PEER,
-    ("bench/peers/time_data_acoular.py", "beamform"): PEER,
-    ("bench/peers/srp_phat_pyroomacoustics.py", "srp_phat"): PEER,
-    ("bench/peers/run.sh", "beamform"): PEER,
-    ("bench/peers/run.sh", "srp_phat"): PEER,
     ("src/core/settings.hpp", "popcount"): "the default of front_end.kind",
     ("src/config/schema/front_end.cpp", "popcount"): "popcount_order of a processor's own front end",
     ("src/config/settings_of.cpp", "popcount"): "popcount_order of a processor's own front end",

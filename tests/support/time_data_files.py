@@ -1,4 +1,4 @@
-"""Recordings of arrays as other programs write them, for tests and for `bench/peers`: channels on a grid, a monopole's field in time, and
+"""Recordings of arrays as other programs write them, for tests and for `lab/peers.py`: channels on a grid, a monopole's field in time, and
 files of samples written by h5py or by hand from a format's description.
 """
 

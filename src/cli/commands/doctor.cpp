@@ -29,7 +29,6 @@
 namespace nearfield::cli {
 namespace {
 
-using LimitedRun;
 using control::Diagnosis;
 using control::Finding;
 using nlohmann::json;

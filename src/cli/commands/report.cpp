@@ -31,7 +31,6 @@ namespace nearfield::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using LimitedRun;
 using nlohmann::json;
 
 constexpr const char* kLogLines = "1000";

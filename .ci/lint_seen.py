@@ -21,6 +21,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "nearfield-lint"
 INCLUDE = re.compile(rb'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
+INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"[^"]+"', re.MULTILINE)
 PLACES = ("include", "src", "tests", ".")
 TEXT_OR_COMMENT = re.compile(r'(?P<kept>R"([^ ()\\]*)\(.*?\)\2"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])+\''
                              r"|/\*.*?\*/|//[^\n]*NOLINT[^\n]*)|//[^\n]*", re.DOTALL)
@@ -60,12 +61,13 @@ def git(*arguments):
 
 
 def code_of(text):
-    """A text without its layout and its // comments, which clang-tidy does not judge but for NOLINT; /* */ may name arguments."""
-    return re.sub(r"\s+", " ", TEXT_OR_COMMENT.sub(lambda token: token["kept"] or " ", text))
+    """A text without its layout, its // comments, which clang-tidy does not judge but for NOLINT (/* */ may name arguments), and the headers
+    of this project that it includes: those that have changed are looked at themselves."""
+    return re.sub(r"\s+", " ", TEXT_OR_COMMENT.sub(lambda token: token["kept"] or " ", INCLUDED.sub("", text)))
 
 
-def has_other_code(name, commit):
-    before = git("show", f"{commit}:{name}")
+def has_other_code(name, commit, old_name):
+    before = git("show", f"{commit}:{old_name}")
     path = ROOT / name
     return before.returncode != 0 or not path.is_file() or code_of(before.stdout) != code_of(path.read_text(encoding="utf-8"))
 
@@ -74,10 +76,11 @@ def changed_since_linted(files):
     linted = (ROOT / ".ci/linted").read_text().split()[0]
     if git("merge-base", "--is-ancestor", linted, "HEAD").returncode != 0:
         return files
-    changed = set(git("diff", "--name-only", linted).stdout.split())
+    listed = [line.split("\t") for line in git("diff", "--find-renames", "--name-status", linted).stdout.splitlines()]
+    changed = {words[-1]: words[1] for words in listed}  # the name before of what was moved
     if ".clang-tidy" in changed:
         return files
-    changed = {name for name in changed if name.endswith((".h", ".hpp", ".cpp")) and has_other_code(name, linted)}
+    changed = {name for name, old in changed.items() if name.endswith((".h", ".hpp", ".cpp")) and has_other_code(name, linted, old)}
     changed |= set(git("ls-files", "--others", "--exclude-standard").stdout.split())
     wanted = [file for file in files if file in changed]
     headers = {ROOT / name for name in changed if name.endswith((".h", ".hpp"))}

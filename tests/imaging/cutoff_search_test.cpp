@@ -95,35 +95,35 @@ INSTANTIATE_TEST_SUITE_P(CutoffSearch, SearchedCutoff, testing::Values(40.0, 30.
 // Every path's filter is the reference's with what was found. Tolerance: as for given cut-offs (pnah_test.cpp).
 TEST(CutoffSearch, EveryPathTakesWhatIsFound) {
   for (const auto& [rows, columns] : {std::pair(12, 20), std::pair(8, 8), std::pair(5, 7)}) {
+    ImagePlan plan = search_plan(rows, columns, {700.0, 2500.0});
+    plan.holography.upsample = 2;
+    plan.holography.planes_m = {0.0, 0.01};
+    plan.holography.quantity = Quantity::kNormalVelocity;
+    std::mt19937 generator(5U);
+    std::vector<Complex> frame;
+    for (std::size_t f = 0; f < 2; ++f) {
+      auto field = test::monopole_field({.x_m = 0.02, .y_m = 0.01, .z_m = -0.03}, plan.wavenumber(f), plan.geometry,
+                                        plan.standoff_m);
+      test::add_noise(field, 40.0, generator);
+      frame.insert(frame.end(), field.begin(), field.end());
+    }
+    const auto findings = CutoffSearch(plan).search(test::narrow(frame), {});
+    ASSERT_NE(findings, nullptr);
+    const auto& filters = findings_as<FilterFindings>(findings).filters;
+    ImagePlan given = plan;
+    given.holography.filter.cutoff_rule = CutoffRule::kGiven;
+    for (std::size_t f = 0; f < 2; ++f) {
+      given.cutoff_rad_per_m[f] = static_cast<double>(filters[f].cutoff_rad_per_m);
+      given.slopes.push_back(static_cast<double>(filters[f].slope));
+    }
+    const reference::Images expected = reference::pnah(frame, given);
     for (const int batch : {1, 2}) {
       SCOPED_TRACE(testing::Message() << rows << " x " << columns << ", batch " << batch);
-      ImagePlan plan = search_plan(rows, columns, {700.0, 2500.0});
-      plan.holography.upsample = 2;
-      plan.holography.planes_m = {0.0, 0.01};
-      plan.holography.quantity = Quantity::kNormalVelocity;
       plan.batch = batch;
-      std::mt19937 generator(5U);
       std::vector<Complex> spectra;
-      std::vector<Complex> frame;
-      for (std::size_t f = 0; f < 2; ++f) {
-        auto field = test::monopole_field({.x_m = 0.02, .y_m = 0.01, .z_m = -0.03}, plan.wavenumber(f), plan.geometry,
-                                          plan.standoff_m);
-        test::add_noise(field, 40.0, generator);
-        frame.insert(frame.end(), field.begin(), field.end());
-      }
       for (int i = 0; i < batch; ++i) {
         spectra.insert(spectra.end(), frame.begin(), frame.end());
       }
-      const auto findings = CutoffSearch(plan).search(test::narrow(frame), {});
-      ASSERT_NE(findings, nullptr);
-      ImagePlan given = plan;
-      given.holography.filter.cutoff_rule = CutoffRule::kGiven;
-      for (std::size_t f = 0; f < 2; ++f) {
-        given.cutoff_rad_per_m[f] =
-            static_cast<double>(findings_as<FilterFindings>(findings).filters[f].cutoff_rad_per_m);
-        given.slopes.push_back(static_cast<double>(findings_as<FilterFindings>(findings).filters[f].slope));
-      }
-      const reference::Images expected = reference::pnah(frame, given);
       for (const test::Path& path : test::paths_for(plan)) {
         SCOPED_TRACE(path.name);
         const test::DeviceImages found = test::run_on_device(plan, test::narrow(spectra), path, findings);
@@ -132,8 +132,7 @@ TEST(CutoffSearch, EveryPathTakesWhatIsFound) {
           const std::vector<std::complex<float>> images(found.images.begin() + i * values,
                                                         found.images.begin() + (i + 1) * values);
           EXPECT_LE(test::relative_l2(images, expected.images), 1e-4);
-          EXPECT_EQ(found.reports[static_cast<std::size_t>(2 * i + 1)].slope,
-                    findings_as<FilterFindings>(findings).filters[1].slope);
+          EXPECT_EQ(found.reports[static_cast<std::size_t>(2 * i + 1)].slope, filters[1].slope);
         }
       }
     }

@@ -237,7 +237,7 @@ TEST(OperatorPoints, NoFieldThatThePriorExpectsBecomesWorse) {
 // E7. A monopole 3 cm behind the surface and its image in a rigid floor, which is given or not: given, one source with
 // its image is the whole field, and the error is that of the noise.
 TEST(OperatorPoints, AMonopoleBeforeAWallIsOnePoint) {
-  for (const double wall_y_m : {0.17, 0.25, 0.35}) {
+  for (const double wall_y_m : {0.17, 0.35}) {
     for (const double frequency_hz : {500.0, 1000.0, 2000.0, 4000.0}) {
       ImagePlan plan = plan_by_operators(frequency_hz);
       plan.holography.operators.wall = {.y_m = wall_y_m, .reflection = 1.0};

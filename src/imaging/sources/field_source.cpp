@@ -74,8 +74,6 @@ double disc_edge_m(const ImagePlan& plan) {
 
 namespace {
 
-using Complex = std::complex<double>;
-
 /// Nodes on the rim: least and largest number, and the factors for the distance from the rim and for the wave.
 constexpr double kFewest = 16.0;
 constexpr double kMost = 256.0;

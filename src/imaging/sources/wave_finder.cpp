@@ -135,9 +135,6 @@ Candidate WaveGrid::strongest(const Eigen::VectorXcd& white, int step, double pr
 
 namespace {
 
-using Complex = std::complex<double>;
-using Eigen::Index;
-
 constexpr Index kWaveBlock = 32;
 
 /// Pads each class to whole blocks. (class and mode, source)

@@ -16,12 +16,13 @@
 namespace nearfield::daemon {
 namespace {
 
-/// No hop is shed, whatever else this machine does.
+/// No hop is shed and no recording is paused, whatever else this machine does.
 Settings polling_settings(std::optional<double> poll_us) {
   Settings settings = test::small_settings();
   settings.device.platform = "Portable";
   settings.daemon->realtime.poll_us = poll_us;
   settings.daemon->overload.shed_hops_ms = 600000.0;
+  settings.daemon->overload.pause_recordings_ms = 600000.0;
   return settings;
 }
 

@@ -50,7 +50,7 @@ struct DemoArguments {
 };
 
 /// Period of the scene: a whole number of periods of both tones, so that nothing jumps.
-constexpr double kLoop_s = 2.0;
+constexpr double kLoop_s = 1.0;
 
 /// A source that moves in a circle once per loop, and one at rest. The array is small, so that two processors that have
 /// other work, too, simulate its bits in seconds and shed no frame.
@@ -411,7 +411,7 @@ void run_demo(const DemoArguments& arguments) {
   StopSignal::watch_hangup();
   std::signal(SIGPIPE, SIG_IGN);  // flushing standard output detects the end of a pipe's reader
   say("144 one-bit microphones before a source that moves are simulated and imaged on this machine; the first "
-      "picture takes some 20 s\n");
+      "picture takes some 10 s\n");
   DemoDaemon daemon;
   const DemoRing ring = wait_for_pictures(daemon, start);
   if (!ring) {

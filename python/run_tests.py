@@ -3,8 +3,8 @@
 
 run_tests.py wheel BUILD_DIR     makes the wheel from this folder and the libraries of a build, and looks at it
 run_tests.py newest BUILD_DIR    installs it beside what tests/requirements.txt pins, and runs mypy and all tests
-run_tests.py debian BUILD_DIR    the same with Debian's Python and packages, without mypy, MDF4 and pyuff, which Debian lacks, and what is
-                                 marked `once`, and installed as `pip install ./python` does, with the libraries of the build
+run_tests.py debian BUILD_DIR    with Debian's Python and packages the tests marked `versions`, without MDF4 and pyuff, which Debian lacks,
+                                 and installed as `pip install ./python` does, with the libraries of the build
 run_tests.py site BUILD_DIR [OPTION...]    tests/site_soak.py with Debian's: many arrays at a broker, for minutes
 
 build/python is the environment of tests/requirements.txt, which `./dev test` makes.
@@ -80,7 +80,7 @@ def main():
             NEARFIELD_PROGRAM=build / "bin/nearfield", MPLBACKEND="Agg")
         return
     python = ENVIRONMENT / "bin/python" if what == "newest" else "/usr/bin/python3"
-    left_out = [] if what == "newest" else ["-m", "not once", *(f"--ignore={HERE}/tests/test_{name}.py" for name in ("mdf4", "exports_pyuff"))]
+    left_out = [] if what == "newest" else ["-m", "versions and not once", *(f"--ignore={HERE}/tests/test_{name}.py" for name in ("mdf4", "exports_pyuff"))]
     if what == "newest":
         run(ENVIRONMENT / "bin/mypy", "--cache-dir", folder / "mypy")
     run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *left_out, HERE / "tests", PYTHONPATH=installed,

@@ -64,6 +64,7 @@ def written(one, n, run="r", clock=None):
     return as_bytes, entries.layout_of_header(header)
 
 
+@pytest.mark.versions
 def test_entries_are_read_back_as_they_were():
     fields, of_header = written(frame(3, 2), 1, clock=tai.ClockState(True, 0.0015, 0.0, 37))
     back = entries.frame_of("left", b"5-0", fields, of_header)
@@ -111,6 +112,7 @@ def test_old_frames_and_those_of_the_future_are_not_live():
     assert not back.is_live(1.0, utc_ns - 1_100_000_000)
 
 
+@pytest.mark.versions
 def test_a_daemon_s_frames_come_as_xarray(live, broker):
     client = client_of(broker)
     child = bridge_of(live, broker, "--hz", "all", "--length", "64")
@@ -140,7 +142,6 @@ def test_a_daemon_s_frames_come_as_xarray(live, broker):
     assert newest(client) is not None
 
 
-@pytest.mark.once
 def test_a_broker_that_is_killed_costs_frames_and_never_the_daemon(live, broker, tmp_path):
     (tmp_path / "store").mkdir()
     before = broker_support.status(live / "control.sock")
@@ -187,6 +188,7 @@ def test_a_broker_that_is_killed_costs_frames_and_never_the_daemon(live, broker,
     assert not list(files.glob("*.partial"))
 
 
+@pytest.mark.versions
 def test_a_store_that_was_away_too_long_says_what_it_lost(broker, tmp_path):
     client = client_of(broker)
     keys = bridge.Keys("left")
@@ -285,7 +287,6 @@ def test_a_bridge_s_user_may_be_permitted_its_own_array_alone(tmp_path, live):
         server.end()
 
 
-@pytest.mark.once
 def test_events_of_limits_are_alarms_once_each(live, broker):
     client = client_of(broker)
     control = live / "control.sock"

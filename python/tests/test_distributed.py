@@ -89,7 +89,7 @@ def require_same_store(store, file, groups=GROUPS):
             require_same(found, expected)
 
 
-@pytest.mark.parametrize(("hops", "warm_up"), [(6, 2), (None, 0)])
+@pytest.mark.parametrize(("hops", "warm_up"), [pytest.param(6, 2, marks=pytest.mark.versions), (None, 0)])
 def test_shards_of_a_capture_equal_one_replay(client, capture, whole, tmp_path, hops, warm_up):
     shares = []
     found = archives.replay(capture, client, tmp_path / "out.zarr", config={**FIXED, "processors": PROCESSORS}, engine="reference",
@@ -110,7 +110,6 @@ def test_an_images_file_is_that_of_one_replay(client, capture, whole, tmp_path):
     nearfield.run("compare", whole, out, "--most-l2", "0")
 
 
-@pytest.mark.once
 def test_shards_mask_what_one_replay_masks(client, tmp_path):
     random = np.random.default_rng(1)
     frames, bad, fails_at = 90, 27, 20
@@ -159,7 +158,6 @@ def require_read_by_debian(store, file):
         assert said.strip() == f"{images.images.dims} complex64 {images.images.shape} {rows.sizes['time']} Pa True"
 
 
-@pytest.mark.once
 def test_a_worker_that_is_killed_loses_nothing(client, capture, surface, tmp_path):
     numbers = []
 
@@ -245,7 +243,6 @@ def overwrite(path):
         file.write(os.urandom(100))
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("suffix", ["h5", "zarr"])
 def test_damaged_shards_are_computed_again(client, capture, surface, tmp_path, suffix):
     out = tmp_path / f"out.{suffix}"
@@ -260,7 +257,6 @@ def test_damaged_shards_are_computed_again(client, capture, surface, tmp_path, s
     assert set(again) == set(finished[:4])
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("removed", ["folder", "store"])
 def test_a_folder_that_is_removed_under_a_run_is_said_to_be(client, capture, surface, tmp_path, removed):
     out = tmp_path / "out.zarr"
@@ -279,7 +275,6 @@ def test_a_folder_that_is_removed_under_a_run_is_said_to_be(client, capture, sur
     require_same_store(out, surface, GROUPS[:1])
 
 
-@pytest.mark.once
 def test_workers_that_differ_are_refused(client, capture, tmp_path):
     def use(program):  # a function of a function goes to the workers as it stands
         os.environ["NEARFIELD_PROGRAM"] = program
@@ -307,7 +302,6 @@ if [ "$1" = {command} ]; then echo '{says}'; else exec {nearfield.program()} "$@
         client.run(use, nearfield.program(), workers=[one])
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("attribute", ["device", "front_end"])
 def test_a_shard_of_another_device_or_kernel_is_refused(client, tmp_path, attribute):
     """What a run says of its device and of its front end's kernel is compared with what the plan said."""
@@ -326,7 +320,6 @@ def test_a_shard_of_another_device_or_kernel_is_refused(client, tmp_path, attrib
         require(said | {attribute: "another"})
 
 
-@pytest.mark.once
 def test_a_store_of_another_run_is_refused(client, capture, tmp_path):
     run = dict(engine="reference", shard_hops=4)
     out = tmp_path / "out.zarr"
@@ -349,7 +342,6 @@ def test_a_store_of_another_run_is_refused(client, capture, tmp_path):
     assert not list(tmp_path.glob("*.shards"))
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("name", ["device", "front_end"])
 def test_a_store_of_another_device_or_kernel_goes_on_only_where_that_is_allowed(client, capture, surface, tmp_path, name):
     """A store that was begun is as one of another host, or of a kernel that was chosen before the choices were removed."""
@@ -369,7 +361,6 @@ def test_a_store_of_another_device_or_kernel_goes_on_only_where_that_is_allowed(
     require_same_store(out, surface, GROUPS[:1])
 
 
-@pytest.mark.once
 def test_wrong_calls_say_what_is_wrong(client, capture, images, tmp_path):
     with pytest.raises(nearfield.UsageError, match=r"ends in \.zarr or \.h5, found .*out\.nc"):
         archives.replay(capture, client, tmp_path / "out.nc")

@@ -6,6 +6,8 @@ from conftest import CONFIG, PITCH_M, RATE_HZ, STANDOFF_M, monopole, samples_of
 
 import nearfield
 
+pytestmark = pytest.mark.versions
+
 
 def test_bits_give_the_images_of_a_replay(capture, images):
     with nearfield.open_capture(capture) as file:

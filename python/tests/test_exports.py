@@ -19,6 +19,8 @@ import scipy.io
 import nearfield
 from nearfield.exports import export, main
 
+pytestmark = pytest.mark.versions
+
 EXPORTED_SCENE = """version: 1
 array: {rows: 8, columns: 8, pitch_x_m: 0.02, pitch_y_m: 0.025}
 standoff_m: 0.03
@@ -342,6 +344,7 @@ def test_files_appear_whole_or_not_at_all(results, tmp_path, monkeypatch):
     assert (tmp_path / "a.mat").read_text() == "before"
 
 
+@pytest.mark.once
 def test_the_command_runs_the_module(results, truth, tmp_path, monkeypatch):
     monkeypatch.setenv("NEARFIELD_PYTHON", sys.executable)
     monkeypatch.setenv("PYTHONPATH", str(pathlib.Path(nearfield.__file__).parents[1]))

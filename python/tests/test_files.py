@@ -14,6 +14,8 @@ from conftest import CONFIG, RATE_HZ, monopole, samples_of
 
 import nearfield
 
+pytestmark = pytest.mark.versions
+
 
 def test_images_have_coordinates_units_and_complex_values(images):
     with nearfield.open_images(images) as found, h5py.File(images) as file:
@@ -161,6 +163,7 @@ def test_power_is_the_file_s_own(folder, capture):
     np.testing.assert_allclose(found.nearfield.power(), found.radiated_power_w, rtol=1e-5)  # the file's is a float32
 
 
+@pytest.mark.once
 def test_a_film_is_made_where_ffmpeg_is(images, folder, monkeypatch):
     with nearfield.open_images(images) as found:
         one = found.images.isel(time=0)

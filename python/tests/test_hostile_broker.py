@@ -19,8 +19,6 @@ from nearfield.bridge import entries, to_redis
 from nearfield.bridge.store import Store
 from nearfield.site.server import Watch
 
-pytestmark = pytest.mark.once
-
 KEYS = bridge.Keys("left")
 HEADER = entries.header_of("left", layout(), ("spectrum", "sources"))
 IDENTITY = entries.identity_of(HEADER)

@@ -9,6 +9,8 @@ import pytest
 import nearfield
 from nearfield import _library, feed
 
+pytestmark = pytest.mark.versions
+
 
 def test_frames_are_arrays_with_coordinates(live):
     with nearfield.Ring(live / "frames.sock", check_crc=True) as ring:

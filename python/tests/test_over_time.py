@@ -7,6 +7,8 @@ from conftest import PITCH_M, RATE_HZ, STANDOFF_M, places_m
 
 import nearfield
 
+pytestmark = pytest.mark.versions
+
 RATE, LENGTH = 8000.0, 64
 
 

@@ -16,6 +16,8 @@ from nearfield._results import Axis, Results, circles_on, name_of
 from nearfield.errors import UsageError
 from nearfield.overviews import main, overlays, overviews, pattern, sections, track_colour
 
+pytestmark = pytest.mark.versions
+
 FRAMES = 40
 X_M, Y_M = np.linspace(-1.0, 1.0, 21), np.linspace(-0.5, 0.5, 11)
 COARSE_X_M, COARSE_Y_M = np.linspace(-1.0, 1.0, 9), np.linspace(-0.5, 0.5, 5)
@@ -407,6 +409,7 @@ def by_this_python(monkeypatch):
     monkeypatch.setenv("NEARFIELD_PYTHON", sys.executable)
 
 
+@pytest.mark.once
 def test_the_commands_draw(by_this_python, tmp_path, images):
     three = write_three(tmp_path / "three.h5", 4)
     said = nearfield.run("pictures", three, "-o", tmp_path / "png", "--frames", "1:3", "--db", "--range", "15", "--top", "hold")
@@ -427,6 +430,7 @@ def test_the_commands_draw(by_this_python, tmp_path, images):
     assert not (tmp_path / "no").exists()
 
 
+@pytest.mark.once
 def test_the_curve_of_a_line(by_this_python, tmp_path):
     """The page's two figures: amplitudes and levels of 64 microphones in a line, with and without a file of the user's."""
     words = ["beampattern", *(f"--set={key}" for key in (

@@ -42,7 +42,6 @@ def asked(port, path, method="GET", host=None):
     return answer, answer.read()
 
 
-@pytest.mark.once
 def test_the_page_shows_an_array_and_never_an_old_picture_as_live(live, tmp_path):
     broker = RedisServer(tmp_path)
     child = Bridge("redis", "--array", "left", "--socket", live / "frames.sock", "--control", live / "control.sock", "--hz", "20",
@@ -128,6 +127,7 @@ def test_the_page_stays_on_this_machine(capsys):
 
 
 
+@pytest.mark.versions
 def test_states_and_alarms_go_to_mqtt(live, tmp_path):
     port = broker_support.free_port()
     (tmp_path / "mosquitto.conf").write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\npersistence false\n")

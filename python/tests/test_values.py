@@ -11,6 +11,8 @@ from conftest import CONFIG, PITCH_M, RATE_HZ, STANDOFF_M, monopole, samples_of
 import nearfield
 from nearfield import _values
 
+pytestmark = pytest.mark.versions
+
 COMMON = {"pitch_m": PITCH_M, "standoff_m": STANDOFF_M, "frequencies_hz": [1000.0], "reference": True,
           "options": {"holography": {"filter": {"cutoff_rad_per_m": 60.0}}}}  # fmt: skip
 FILL = 9.96921e36  # netCDF4's

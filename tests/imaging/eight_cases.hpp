@@ -1,10 +1,12 @@
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <numbers>
 #include <random>
 #include <vector>
 
+#include "imaging/imager_paths.hpp"
 #include "imaging/shared/image_plan.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
@@ -60,6 +62,37 @@ inline std::vector<Complex> noisy_cases(double snr_db, const ImagePlan& plan, st
     spectra.insert(spectra.end(), field.begin(), field.end());
   }
   return spectra;
+}
+
+/// The cases' frequencies, each once: case i has number i % 3.
+inline const std::vector<double> kThreeFrequencies = {500.0, 2000.0, 4000.0};
+
+/// [case]
+struct CaseImages {
+  std::vector<Complex> images;
+  std::vector<FilterReport> reports;
+};
+
+/// Images of the cases, [case][microphone], by an imager of kThreeFrequencies, whose models take longest: three frames
+/// that know nothing of one another.
+inline CaseImages image_cases(Imager& imager, std::vector<Complex> spectra) {
+  const auto microphones = static_cast<std::ptrdiff_t>(spectra.size() / kCases);
+  const std::vector<Complex> sixth(spectra.begin() + 5 * microphones, spectra.begin() + 6 * microphones);
+  spectra.insert(spectra.end(), sixth.begin(), sixth.end());  // of 4 kHz there are two
+  const auto status = device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0U), "test");
+  CaseImages found;
+  for (std::ptrdiff_t frame = 0; frame < 3; ++frame) {
+    const auto first = spectra.begin() + 3 * frame * microphones;
+    imager.forget();
+    imager.enqueue(device().upload<std::complex<float>>(narrow({first, first + 3 * microphones}), "test"), status);
+    const std::vector<Complex> images = widen(device().download(imager.images(), "test"));
+    const std::vector<FilterReport> reports = device().download(imager.reports(), "test");
+    found.images.insert(found.images.end(), images.begin(), images.end());
+    found.reports.insert(found.reports.end(), reports.begin(), reports.begin() + 3);
+  }
+  found.images.resize(found.images.size() / 9 * kCases);
+  found.reports.resize(kCases);
+  return found;
 }
 
 /// Fixed cut-offs, rad/m, the best of which is what a rule is measured by.

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <random>
@@ -19,6 +18,7 @@
 #include "imaging/search_bench.hpp"
 #include "imaging/shared/image_surface.hpp"
 #include "imaging/shared/imager_reference.hpp"
+#include "support/draws.hpp"
 #include "support/positions.hpp"
 
 /// Point sources beside the prior of operators: the search on the host, the kernels, and the double-precision twin.
@@ -114,7 +114,6 @@ struct CaseErrors {
 std::array<CaseErrors, 2> errors_of_case(std::size_t index) {
   const ImagePlan plan = plan_by_operators(test::kCaseFrequencies[index], 20, 20);
   SearchBench bench(plan);
-  const auto search = bench.new_search();
   const auto truth = test::case_field(index, plan, 0.0);
   std::mt19937 generator(3U + static_cast<unsigned>(index));
   std::array<CaseErrors, 2> errors;
@@ -122,8 +121,7 @@ std::array<CaseErrors, 2> errors_of_case(std::size_t index) {
     auto field = test::case_field(index, plan, plan.standoff_m);
     test::add_noise(field, i == 0 ? 40.0 : 30.0, generator);
     const auto spectra = test::narrow(field);
-    search->restart();
-    const auto found = search->search(spectra, {});
+    const auto found = bench.search(spectra);
     errors[i] = {.with = bench.error(spectra, truth, found),
                  .without = bench.error(spectra, truth, nullptr),
                  .points = points_in(found)};
@@ -154,10 +152,11 @@ TEST(OperatorPoints, PatternsBecomeNoWorse) {
   }
 }
 
-// Fields of 1 to 12 monopoles: where points are found, the image is better or about as good.
+// Fields of 1 to 12 monopoles: where points are found, the image is better or about as good. NEARFIELD_DRAWS sets more
+// draws a frequency than the suite's 4, by which each number of sources is drawn once.
 TEST(OperatorPoints, NoFieldOfMonopolesBecomesWorse) {
-  const char* asked = std::getenv("NEARFIELD_WAVE_DRAWS");
-  const int draws = asked == nullptr ? 12 : std::atoi(asked);
+  const int draws = test::draws(4);
+  int number = 0;
   std::mt19937 generator(5U);
   std::uniform_real_distribution<double> place_m(-0.15, 0.15);
   std::uniform_real_distribution<double> depth_m(0.005, 0.1);
@@ -166,17 +165,15 @@ TEST(OperatorPoints, NoFieldOfMonopolesBecomesWorse) {
   for (const double frequency_hz : {500.0, 2000.0, 4000.0}) {
     const ImagePlan plan = plan_by_operators(frequency_hz);
     SearchBench bench(plan);
-    const auto search = bench.new_search();
-    for (int draw = 0; draw < draws; ++draw) {
+    for (int draw = 0; draw < draws; ++draw, ++number) {
       std::vector<Monopole> sources;
-      for (int i = 0; i <= draw % 12; ++i) {
+      for (int i = 0; i <= number % 12; ++i) {
         sources.push_back({.x_m = place_m(generator), .y_m = place_m(generator), .z_m = -depth_m(generator)});
       }
       auto field = monopoles_at(sources, plan, 0, plan.standoff_m);
       test::add_noise(field, level_db(generator), generator);
       const auto spectra = test::narrow(field);
-      search->restart();
-      const auto found = search->search(spectra, {});
+      const auto found = bench.search(spectra);
       const auto truth = monopoles_at(sources, plan, 0, 0.0);
       const double with = bench.error(spectra, truth, found);
       const double without = bench.error(spectra, truth, nullptr);
@@ -204,8 +201,7 @@ TEST(OperatorPoints, NoFieldThatThePriorExpectsBecomesWorse) {
     for (const double frequency_hz : {500.0, 2000.0, 4000.0}) {
       const ImagePlan plan = plan_by_operators(frequency_hz, side, side);
       SearchBench bench(plan);
-      const auto search = bench.new_search();
-      for (int draw = 0; draw < 12; ++draw) {
+      for (int draw = 0; draw < test::draws(4); ++draw) {
         std::vector<Complex> field(static_cast<std::size_t>(plan.geometry.channels()));
         std::vector<Complex> truth = field;
         for (int i = 0; i < 300; ++i) {
@@ -221,8 +217,7 @@ TEST(OperatorPoints, NoFieldThatThePriorExpectsBecomesWorse) {
         }
         test::add_noise(field, level_db(generator), generator);
         const auto spectra = test::narrow(field);
-        search->restart();
-        const auto found = search->search(spectra, {});
+        const auto found = bench.search(spectra);
         found_points += points_in(found) > 0 ? 1 : 0;
         ratios.push_back(bench.error(spectra, truth, found) / bench.error(spectra, truth, nullptr));
       }
@@ -439,7 +434,7 @@ TEST(OperatorPoints, SlopesAreThoseOfTheFields) {
       const Eigen::VectorXcd expected =
           (space.fields({moved(source, coordinate, kStep_m)}) - space.fields({moved(source, coordinate, -kStep_m)})) /
           (2.0 * kStep_m);
-      const Eigen::VectorXcd found = space.slopes({source}, coordinate);
+      const Eigen::VectorXcd found = space.slopes({source})[static_cast<std::size_t>(coordinate)];
       EXPECT_LE((found - expected).norm(), 1e-4 * expected.norm()) << coordinate;
     }
   }

@@ -20,6 +20,8 @@ using Eigen::Vector3d;
 constexpr double kStepOfPitch = 2.0 / 3.0;
 /// The filter's power is computed at every second position.
 constexpr std::size_t kCoarseOfGrid = 2;
+/// No derivatives.
+constexpr std::array<std::optional<int>, 1> kFields = {};
 
 double grid_step_m(double pitch_m, double standoff_m) {
   return std::max(kStepOfPitch * pitch_m, kStepOfStandoff * standoff_m);
@@ -111,42 +113,56 @@ Eigen::VectorXcd OperatorSpace::of_field(std::span<const Complex> field) const {
 }
 
 Eigen::MatrixXcd OperatorSpace::fields(const Sources& sources) const {
-  return basis_.adjoint() * fields_of(sources, std::nullopt);
+  return basis_.adjoint() * fields_of(sources, kFields).front();
 }
 
-Eigen::MatrixXcd OperatorSpace::slopes(const Sources& sources, int coordinate) const {
-  return basis_.adjoint() * fields_of(sources, coordinate);
-}
-
-Complex OperatorSpace::at_microphone(const PointSource& point, std::size_t channel,
-                                     std::optional<int> coordinate) const {
-  const double edge_m = std::min(nodes_.pitch_x_m, nodes_.pitch_y_m);
-  const auto value = [&](const PointSource& at) {
-    const PointField field = point_field(at, microphones_m_[channel], k_, edge_m);
-    return coordinate ? slope_of(field, at, *coordinate) : field.pressure;
-  };
-  const WallSettings& wall = plan_.holography.operators.wall;
-  if (!wall.y_m) {
-    return value(point);
+std::vector<Eigen::MatrixXcd> OperatorSpace::slopes(const Sources& sources) const {
+  static_assert(kMostCoordinates == 3);
+  std::vector<Eigen::MatrixXcd> slopes;
+  for (const Eigen::MatrixXcd& of_coordinate :
+       fields_of(sources, std::array{std::optional(0), std::optional(1), std::optional(2)})) {
+    slopes.emplace_back(basis_.adjoint() * of_coordinate);
   }
-  constexpr int kAlongY = 1;  // along y the image moves in the opposite direction
-  const double sign = coordinate == kAlongY ? -1.0 : 1.0;
-  return value(point) + sign * wall.reflection * value(mirrored(point, *wall.y_m));
+  return slopes;
 }
 
-Eigen::MatrixXcd OperatorSpace::fields_of(const Sources& sources, std::optional<int> coordinate) const {
-  Eigen::MatrixXcd values(static_cast<Index>(used_.size()), static_cast<Index>(sources.size()));
+/// The fields of a source and of its image are computed once for all coordinates.
+std::vector<Eigen::MatrixXcd> OperatorSpace::fields_of(const Sources& sources,
+                                                       std::span<const std::optional<int>> coordinates) const {
+  const double edge_m = std::min(nodes_.pitch_x_m, nodes_.pitch_y_m);
+  const WallSettings& wall = plan_.holography.operators.wall;
+  std::vector<Eigen::MatrixXcd> values(
+      coordinates.size(), Eigen::MatrixXcd(static_cast<Index>(used_.size()), static_cast<Index>(sources.size())));
+  std::vector<PointField> own(microphones_m_.size());
+  std::vector<PointField> reflected(wall.y_m ? own.size() : 0);
   std::vector<Complex> field(microphones_m_.size());
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const auto& point = std::get<PointSource>(sources[i]);
-    for (std::size_t channel = 0; channel < field.size(); ++channel) {
-      field[channel] = at_microphone(point, channel, coordinate);
+    for (std::size_t channel = 0; channel < own.size(); ++channel) {
+      own[channel] = point_field(point, microphones_m_[channel], k_, edge_m);
+      if (wall.y_m) {
+        reflected[channel] = point_field(mirrored(point, *wall.y_m), microphones_m_[channel], k_, edge_m);
+      }
     }
-    if (mask_ != nullptr) {
-      fill_masked(field, *mask_, plan_, frequency_);
-    }
-    for (std::size_t m = 0; m < used_.size(); ++m) {
-      values(static_cast<Index>(m), static_cast<Index>(i)) = field[static_cast<std::size_t>(used_[m])];
+    for (std::size_t j = 0; j < coordinates.size(); ++j) {
+      const std::optional<int> coordinate = coordinates[j];
+      constexpr int kAlongY = 1;  // along y the image moves in the opposite direction
+      const double sign = coordinate == kAlongY ? -1.0 : 1.0;
+      const auto value = [&](const PointField& at) {
+        return coordinate ? slope_of(at, point, *coordinate) : at.pressure;
+      };
+      for (std::size_t channel = 0; channel < field.size(); ++channel) {
+        field[channel] = value(own[channel]);
+        if (wall.y_m) {
+          field[channel] = field[channel] + sign * wall.reflection * value(reflected[channel]);
+        }
+      }
+      if (mask_ != nullptr) {
+        fill_masked(field, *mask_, plan_, frequency_);
+      }
+      for (std::size_t m = 0; m < used_.size(); ++m) {
+        values[j](static_cast<Index>(m), static_cast<Index>(i)) = field[static_cast<std::size_t>(used_[m])];
+      }
     }
   }
   return values;
@@ -174,7 +190,7 @@ void OperatorSpace::fill_powers() {
         line.emplace_back(PointSource{.x_m = grid_.x_m[x], .y_m = grid_.y_m[y], .z_m = z_m});
       }
       const auto count = static_cast<Index>(line.size());
-      const Eigen::MatrixXcd values = fields_of(line, std::nullopt);
+      const Eigen::MatrixXcd values = fields_of(line, kFields).front();
       const Eigen::MatrixXcd in_modes = basis_.leftCols(rank).adjoint() * values;
       const Eigen::MatrixXd energies = in_modes.cwiseAbs2();
       // Uses the differences: the difference of the two energies would be lost in the rounding of the tables.

@@ -26,7 +26,7 @@ class OperatorSpace : public SourceSpace {
   void use(const MicrophoneMask* mask) override;
   [[nodiscard]] Eigen::VectorXcd of_field(std::span<const std::complex<double>> field) const override;
   [[nodiscard]] Eigen::MatrixXcd fields(const Sources& sources) const override;
-  [[nodiscard]] Eigen::MatrixXcd slopes(const Sources& sources, int coordinate) const override;
+  [[nodiscard]] std::vector<Eigen::MatrixXcd> slopes(const Sources& sources) const override;
   [[nodiscard]] std::vector<Candidate> strongest(const Eigen::VectorXcd& white, int step, double prior) override;
   [[nodiscard]] double move(FieldSource& source, const Eigen::Ref<const Eigen::VectorXd>& by) const override;
   /// nullopt on a curved surface, in which no disc lies.
@@ -48,10 +48,9 @@ class OperatorSpace : public SourceSpace {
   };
   void make_grid();
   void fill_powers();
-  /// (used microphone, source)
-  [[nodiscard]] Eigen::MatrixXcd fields_of(const Sources& sources, std::optional<int> coordinate) const;
-  [[nodiscard]] std::complex<double> at_microphone(const PointSource& point, std::size_t channel,
-                                                   std::optional<int> coordinate) const;
+  /// Fields, or derivatives by a coordinate. [coordinate](used microphone, source)
+  [[nodiscard]] std::vector<Eigen::MatrixXcd> fields_of(const Sources& sources,
+                                                        std::span<const std::optional<int>> coordinates) const;
 
   ImagePlan plan_;
   std::size_t frequency_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 namespace nearfield {
 namespace {
@@ -82,6 +83,22 @@ constexpr double kOfWave = 2.0;
 /// Points nearer than this part of `edge_m` count as in the disc's plane.
 constexpr double kInPlane = 1e-3;
 
+/// Cosines of the nodes' angles: the same for each place, and as expensive as the waves.
+const std::vector<double>& node_cosines(int nodes) {
+  static const std::vector<std::vector<double>> all = [] {
+    std::vector<std::vector<double>> made;
+    for (int count = static_cast<int>(kFewest); count <= static_cast<int>(kMost); ++count) {
+      const double step = 2.0 * std::numbers::pi / count;
+      std::vector<double>& cosines = made.emplace_back();
+      for (int node = 0; node < count; ++node) {
+        cosines.push_back(std::cos((node + 0.5) * step));
+      }
+    }
+    return made;
+  }();
+  return all[static_cast<std::size_t>(nodes) - static_cast<std::size_t>(kFewest)];
+}
+
 }  // namespace
 
 DiscField disc_field(const Eigen::Vector3d& place_m, double radius_m, double k_rad_per_m, double edge_m) {
@@ -92,14 +109,12 @@ DiscField disc_field(const Eigen::Vector3d& place_m, double radius_m, double k_r
   const auto nodes = static_cast<int>(
       std::clamp(kOfDistance / std::log1p(from_rim_m / radius_m) + kOfWave * k * radius_m, kFewest, kMost));
   const Complex straight = std::polar(1.0, -k * z_m);
-  const double step = 2.0 * std::numbers::pi / nodes;
   // The x axis points to the place: by symmetry the derivative across it is zero.
   Complex pressure = 0.0;
   Complex by_z = 0.0;
   Complex by_across = 0.0;
   Complex by_radius = 0.0;
-  for (int node = 0; node < nodes; ++node) {
-    const double cosine = std::cos((node + 0.5) * step);
+  for (const double cosine : node_cosines(nodes)) {
     const double side2 = radius_m * radius_m + across_m * across_m - 2.0 * radius_m * across_m * cosine;
     const double r = std::sqrt(z_m * z_m + side2);
     const Complex wave = std::polar(1.0, -k * r);

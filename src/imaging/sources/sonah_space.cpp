@@ -57,9 +57,7 @@ Eigen::VectorXcd SonahSpace::of_field(std::span<const Complex> field) const { re
 
 Eigen::MatrixXcd SonahSpace::fields(const Sources& sources) const { return modes_.fields(sources); }
 
-Eigen::MatrixXcd SonahSpace::slopes(const Sources& sources, int coordinate) const {
-  return modes_.slopes(sources, coordinate);
-}
+std::vector<Eigen::MatrixXcd> SonahSpace::slopes(const Sources& sources) const { return modes_.slopes(sources); }
 
 std::vector<Candidate> SonahSpace::strongest(const Eigen::VectorXcd& white, int step, double prior) {
   return {points_.strongest(white, step, prior), waves_.strongest(white, step, prior)};

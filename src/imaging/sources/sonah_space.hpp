@@ -27,7 +27,7 @@ class SonahSpace : public SourceSpace {
   [[nodiscard]] Eigen::MatrixXd unit_fields(const std::vector<std::int32_t>& channels) const override;
   [[nodiscard]] Eigen::VectorXcd of_field(std::span<const std::complex<double>> field) const override;
   [[nodiscard]] Eigen::MatrixXcd fields(const Sources& sources) const override;
-  [[nodiscard]] Eigen::MatrixXcd slopes(const Sources& sources, int coordinate) const override;
+  [[nodiscard]] std::vector<Eigen::MatrixXcd> slopes(const Sources& sources) const override;
   [[nodiscard]] std::vector<Candidate> strongest(const Eigen::VectorXcd& white, int step, double prior) override;
   [[nodiscard]] double move(FieldSource& source, const Eigen::Ref<const Eigen::VectorXd>& by) const override;
   /// nullopt on a curved surface, in which no disc lies.

@@ -152,10 +152,10 @@ void SourceFinder::weigh_residual(SourceFit& fit) const {
   fit.cost = least;
 }
 
-SourceFit SourceFinder::fit_of(const Sources& sources, const Eigen::VectorXcd& y, double noise) const {
+SourceFit SourceFinder::fit_of(Eigen::MatrixXcd modes, const Eigen::VectorXcd& y, double noise) const {
   SourceFit fit{
-      .noise = noise, .modes = space_->fields(sources), .white = {}, .amplitudes = {}, .covariance = {}, .residual = y};
-  if (!sources.empty()) {
+      .noise = noise, .modes = std::move(modes), .white = {}, .amplitudes = {}, .covariance = {}, .residual = y};
+  if (fit.modes.cols() > 0) {
     fit.white = weights_.weigh(step_of_noise(noise), fit.modes);
     const Eigen::MatrixXcd precision = fit.modes.adjoint() * fit.white;
     fit.covariance = precision.ldlt().solve(Eigen::MatrixXcd::Identity(precision.rows(), precision.cols()));
@@ -170,10 +170,7 @@ SourceFit SourceFinder::fit_of(const Sources& sources, const Eigen::VectorXcd& y
 /// (mode, unknown)
 Eigen::MatrixXcd SourceFinder::tangents(const Sources& sources, const SourceFit& fit) const {
   const Index count = static_cast<Index>(sources.size());
-  std::array<Eigen::MatrixXcd, kMostCoordinates> slopes;
-  for (int coordinate = 0; coordinate < kMostCoordinates; ++coordinate) {
-    slopes[at(coordinate)] = space_->slopes(sources, coordinate);
-  }
+  const std::vector<Eigen::MatrixXcd> slopes = space_->slopes(sources);
   const Index unknowns = std::accumulate(sources.begin(), sources.end(), 2 * count,
                                          [](Index sum, const auto& source) { return sum + coordinates_of(source); });
   Eigen::MatrixXcd columns(space_->powers().size(), unknowns);
@@ -214,16 +211,16 @@ double SourceFinder::step(Sources& sources, const SourceFit& fit, double damping
 /// probable is taken back and tried shorter: sources close to one another, such as the two of a dipole, have almost the
 /// same field, and full steps from there end anywhere.
 SourceFit SourceFinder::settle(Sources& sources, const Eigen::VectorXcd& y, double noise) const {
-  SourceFit found = fit_of(sources, y, noise);
+  SourceFit found = fit_of(space_->fields(sources), y, noise);
   double damping = 0.0;
   for (int i = 0; i < kMostSteps && !sources.empty(); ++i) {
     Stoppable::end_if_stopped();
     if (found.residual_noise != found.noise) {
-      found = fit_of(sources, y, found.residual_noise);
+      found = fit_of(found.modes, y, found.residual_noise);
     }
     Sources next = sources;
     const double moved = step(next, found, damping);
-    SourceFit fit = fit_of(next, y, found.noise);
+    SourceFit fit = fit_of(space_->fields(next), y, found.noise);
     const bool is_better = fit.cost <= found.cost + kRoundingOfCost;
     if (is_better) {
       sources = std::move(next);
@@ -442,10 +439,10 @@ void SourceFinder::search_from(Sources sources, std::span<const Complex> field) 
   const Eigen::VectorXcd y = space_->of_field(field);
   if (space_->most_sources() == 0 || !(y.squaredNorm() > 0.0)) {
     sources_.clear();
-    fit_ = fit_of({}, y, noise_step(0));
+    fit_ = fit_of(space_->fields({}), y, noise_step(0));
     return;
   }
-  SourceFit best = settle(sources, y, fit_of({}, y, noise_step(0)).residual_noise);
+  SourceFit best = settle(sources, y, fit_of(space_->fields({}), y, noise_step(0)).residual_noise);
   std::vector<double> tried = tried_of(sources);
   drop_weak(sources, best, y, tried);
   std::vector<double> least;

@@ -65,7 +65,8 @@ class SourceFinder {
   [[nodiscard]] double criterion_of(const Sources& sources, const SourceFit& fit) const;
   void search_from(Sources sources, std::span<const std::complex<double>> field);
   void weigh_residual(SourceFit& fit) const;
-  [[nodiscard]] SourceFit fit_of(const Sources& sources, const Eigen::VectorXcd& y, double noise) const;
+  /// modes: the sources' fields, (mode, source).
+  [[nodiscard]] SourceFit fit_of(Eigen::MatrixXcd modes, const Eigen::VectorXcd& y, double noise) const;
   [[nodiscard]] SourceFit settle(Sources& sources, const Eigen::VectorXcd& y, double noise) const;
   [[nodiscard]] Eigen::MatrixXcd tangents(const Sources& sources, const SourceFit& fit) const;
   [[nodiscard]] double step(Sources& sources, const SourceFit& fit, double damping) const;

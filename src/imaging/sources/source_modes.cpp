@@ -73,10 +73,13 @@ Eigen::VectorXcd point_on_surface(const ImagePlan& plan, double k, const PointSo
 SourceModes::SourceModes(const ImagePlan& plan, std::size_t frequency, const SonahModel& model)
     : plan_(plan), frequency_(frequency), k_(plan.wavenumber(frequency)), model_(&model) {}
 
-Eigen::MatrixXcd SourceModes::fields(const Sources& sources) const { return modes_of(sources, kNoCoordinate); }
+Eigen::MatrixXcd SourceModes::fields(const Sources& sources) const {
+  return modes_of(sources, std::array{kNoCoordinate}).front();
+}
 
-Eigen::MatrixXcd SourceModes::slopes(const Sources& sources, int coordinate) const {
-  return modes_of(sources, coordinate);
+std::vector<Eigen::MatrixXcd> SourceModes::slopes(const Sources& sources) const {
+  static_assert(kMostCoordinates == 3);
+  return modes_of(sources, std::array{0, 1, 2});
 }
 
 Eigen::VectorXcd SourceModes::of_field(std::span<const Complex> field) const {
@@ -122,50 +125,73 @@ Eigen::VectorXcd SourceModes::field_of(const PlaneWave& wave, int coordinate) co
   return field;
 }
 
-/// Field at the microphones, or its derivative by a coordinate of the source.
-Eigen::VectorXcd SourceModes::field_of(const PointSource& point, int coordinate) const {
+std::vector<PointField> SourceModes::at_microphones(const PointSource& point) const {
   const ArrayGeometry& g = plan_.geometry;
   const double edge_m = std::min(g.pitch_x_m, g.pitch_y_m);
-  Eigen::VectorXcd field(g.channels());
+  std::vector<PointField> fields;
   for (int channel = 0; channel < g.channels(); ++channel) {
     const MicrophonePosition microphone = g.position_m(channel);
-    const PointField at = point_field(point, {microphone.x_m, microphone.y_m, plan_.standoff_m}, k_, edge_m);
-    field(channel) = coordinate == kNoCoordinate ? at.pressure : slope_of(at, point, coordinate);
+    fields.push_back(point_field(point, {microphone.x_m, microphone.y_m, plan_.standoff_m}, k_, edge_m));
   }
-  return field;
+  return fields;
 }
 
-Eigen::MatrixXcd SourceModes::modes_of(const Sources& sources, int coordinate) const {
+/// Fields, or derivatives by a coordinate. A point source's field is computed once for all of them. [coordinate]
+std::vector<Eigen::MatrixXcd> SourceModes::modes_of(const Sources& sources, std::span<const int> coordinates) const {
   const Index samples = model_->samples;
   const auto count = static_cast<Index>(sources.size());
-  // Real and imaginary parts lie side by side, so that one real product makes the modes of all sources of a class.
-  std::array<Eigen::MatrixXd, kParities> folded;
-  folded.fill(Eigen::MatrixXd::Zero(samples, 2 * count));
+  std::vector<Folded> folded(coordinates.size());
+  for (Folded& of_coordinate : folded) {
+    of_coordinate.fill(Eigen::MatrixXd::Zero(samples, 2 * count));
+  }
   Eigen::MatrixXd of_wave(samples, kParities);
+  Eigen::VectorXcd field;
   for (Index i = 0; i < count; ++i) {
     const FieldSource& source = sources[static_cast<std::size_t>(i)];
-    if (coordinate >= coordinates_of(source)) {
-      continue;
-    }
     const auto* wave = std::get_if<PlaneWave>(&source);
-    if (wave != nullptr && mask_ == nullptr) {
-      fold_wave(*wave, coordinate, of_wave);
-      for (std::size_t c = 0; c < kParities; ++c) {
-        folded[c].col(2 * i) = kClassPhases[c].real() * of_wave.col(static_cast<Index>(c));
-        folded[c].col(2 * i + 1) = kClassPhases[c].imag() * of_wave.col(static_cast<Index>(c));
+    const auto* point = std::get_if<PointSource>(&source);
+    const std::vector<PointField> of_point = point != nullptr ? at_microphones(*point) : std::vector<PointField>();
+    for (std::size_t j = 0; j < coordinates.size(); ++j) {
+      const int coordinate = coordinates[j];
+      if (coordinate >= coordinates_of(source)) {
+        continue;
       }
-      continue;
-    }
-    Eigen::VectorXcd field = std::visit([&](const auto& of_kind) { return field_of(of_kind, coordinate); }, source);
-    if (mask_ != nullptr) {
-      fill_masked({field.data(), static_cast<std::size_t>(field.size())}, *mask_, plan_, frequency_);
-    }
-    for (std::size_t c = 0; c < kParities; ++c) {
-      const Eigen::VectorXcd of_class = fold_class(plan_.geometry, field, c);
-      folded[c].col(2 * i) = of_class.real();
-      folded[c].col(2 * i + 1) = of_class.imag();
+      if (wave != nullptr && mask_ == nullptr) {
+        fold_wave(*wave, coordinate, of_wave);
+        for (std::size_t c = 0; c < kParities; ++c) {
+          folded[j][c].col(2 * i) = kClassPhases[c].real() * of_wave.col(static_cast<Index>(c));
+          folded[j][c].col(2 * i + 1) = kClassPhases[c].imag() * of_wave.col(static_cast<Index>(c));
+        }
+        continue;
+      }
+      if (wave != nullptr) {
+        field = field_of(*wave, coordinate);
+      } else {
+        field.resize(static_cast<Index>(of_point.size()));
+        std::transform(of_point.begin(), of_point.end(), field.begin(), [&](const PointField& at) {
+          return coordinate == kNoCoordinate ? at.pressure : slope_of(at, *point, coordinate);
+        });
+      }
+      if (mask_ != nullptr) {
+        fill_masked({field.data(), static_cast<std::size_t>(field.size())}, *mask_, plan_, frequency_);
+      }
+      for (std::size_t c = 0; c < kParities; ++c) {
+        const Eigen::VectorXcd of_class = fold_class(plan_.geometry, field, c);
+        folded[j][c].col(2 * i) = of_class.real();
+        folded[j][c].col(2 * i + 1) = of_class.imag();
+      }
     }
   }
+  std::vector<Eigen::MatrixXcd> modes;
+  for (const Folded& of_coordinate : folded) {
+    modes.push_back(modes_of(of_coordinate));
+  }
+  return modes;
+}
+
+Eigen::MatrixXcd SourceModes::modes_of(const Folded& folded) const {
+  const Index samples = model_->samples;
+  const Index count = folded.front().cols() / 2;
   Eigen::MatrixXcd modes(kParities * samples, count);
   for (std::size_t c = 0; c < kParities; ++c) {
     const Eigen::MatrixXd parts = model_->projections[c].transposed_times(folded[c]);

@@ -29,16 +29,21 @@ class SourceModes {
   void use(const MicrophoneMask* mask) { mask_ = mask != nullptr && !mask->channels.empty() ? mask : nullptr; }
   /// (class and mode, source)
   [[nodiscard]] Eigen::MatrixXcd fields(const Sources& sources) const;
-  /// Derivatives by one of the sources' coordinates; 0 for sources that do not have it. (class and mode, source)
-  [[nodiscard]] Eigen::MatrixXcd slopes(const Sources& sources, int coordinate) const;
+  /// Derivatives by each of the sources' coordinates; 0 for sources that do not have it. [coordinate](class and mode,
+  /// source)
+  [[nodiscard]] std::vector<Eigen::MatrixXcd> slopes(const Sources& sources) const;
   /// A measured field [row][column] in modes. [class and mode]
   [[nodiscard]] Eigen::VectorXcd of_field(std::span<const std::complex<double>> field) const;
 
  private:
-  [[nodiscard]] Eigen::MatrixXcd modes_of(const Sources& sources, int coordinate) const;
+  /// Sums over mirrored microphones of each class, (sample, part of a source). Real and imaginary parts lie side by
+  /// side, so that one real product makes the modes of all sources of a class.
+  using Folded = std::array<Eigen::MatrixXd, kParities>;
+  [[nodiscard]] std::vector<Eigen::MatrixXcd> modes_of(const Sources& sources, std::span<const int> coordinates) const;
+  [[nodiscard]] Eigen::MatrixXcd modes_of(const Folded& folded) const;
   void fold_wave(const PlaneWave& wave, int coordinate, Eigen::Ref<Eigen::MatrixXd> real) const;
   [[nodiscard]] Eigen::VectorXcd field_of(const PlaneWave& wave, int coordinate) const;
-  [[nodiscard]] Eigen::VectorXcd field_of(const PointSource& point, int coordinate) const;
+  [[nodiscard]] std::vector<PointField> at_microphones(const PointSource& point) const;
 
   ImagePlan plan_;
   std::size_t frequency_;

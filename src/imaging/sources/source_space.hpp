@@ -44,8 +44,8 @@ class SourceSpace {
   /// Fields of sources for amplitude 1: of a plane wave at the array's centre, of a point source e^{-jkr} / r. (mode,
   /// source)
   [[nodiscard]] virtual Eigen::MatrixXcd fields(const Sources& sources) const = 0;
-  /// Derivatives by one of the sources' coordinates; 0 for sources that do not have it. (mode, source)
-  [[nodiscard]] virtual Eigen::MatrixXcd slopes(const Sources& sources, int coordinate) const = 0;
+  /// Derivatives by each of the sources' coordinates; 0 for sources that do not have it. [coordinate](mode, source)
+  [[nodiscard]] virtual std::vector<Eigen::MatrixXcd> slopes(const Sources& sources) const = 0;
   /// The strongest outputs of the matched filter: one for each kind of source, or for parts of its grid. white: the
   /// residual, weighted with noise number `step`; `prior` is the residual's power t.
   [[nodiscard]] virtual std::vector<Candidate> strongest(const Eigen::VectorXcd& white, int step, double prior) = 0;

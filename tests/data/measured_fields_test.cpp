@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <optional>
 
 #include "cl/device.hpp"
 #include "config/config.hpp"
@@ -133,16 +134,16 @@ void add_noise(SpectraFile& file, double snr_db) {
 
 struct ShellGate {
   const char* name;
-  double ncc;        ///< median of all modes
-  double noisy_ncc;  ///< with noise 30 dB down
+  double ncc;                       ///< median of all modes
+  std::optional<double> noisy_ncc;  ///< with noise 30 dB down; where not, the plane is tried in its place
 };
 
 // The shells arch by 10.8 mm under microphones at 31.2 mm. Nothing is set but quantity, imager and the file of heights;
 // a script apart from this, with another prior and half of the microphones, found 0.933 and 0.917, 0.913 and 0.906 with
-// noise.
+// noise. Noise and the image of the plane are tried on one shell each, as every image takes the models of its modes.
 void expect_shells_on_their_surface(const std::string& imager_name, std::size_t every) {
   const std::string imager = " --set holography.imager=" + imager_name;
-  for (const ShellGate& gate : {ShellGate{"violin_shell_1", 0.925, 0.905}, ShellGate{"violin_shell_2", 0.91, 0.895}}) {
+  for (const ShellGate& gate : {ShellGate{"violin_shell_1", 0.925, {}}, ShellGate{"violin_shell_2", 0.91, 0.895}}) {
     const test::TemporaryFolder folder;
     const std::string file = std::string(gate.name) + ".h5";
     const std::string on_surface = imager + " --set holography.surface=" + data(std::string(gate.name) + "_surface.h5");
@@ -151,15 +152,20 @@ void expect_shells_on_their_surface(const std::string& imager_name, std::size_t 
       return median(ncc_of_shell(file, replayed_velocity(folder / "spectra.h5", settings, folder), every));
     };
     SpectraFile spectra = some_spectra(file, every);
-    const double flat = median_of(spectra, imager);
     const double bent = median_of(spectra, on_surface);
-    add_noise(spectra, 30.0);
-    const double noisy = median_of(spectra, on_surface);
-    std::printf("%s, %s: median NCC of %zu modes %.4f on its surface, %.4f on the plane; with noise at -30 dB %.4f\n",
-                gate.name, imager_name.c_str(), spectra.frequencies_hz.size(), bent, flat, noisy);
+    std::printf("%s, %s: median NCC of %zu modes %.4f on its surface", gate.name, imager_name.c_str(),
+                spectra.frequencies_hz.size(), bent);
     EXPECT_GE(bent, gate.ncc) << gate.name;
-    EXPECT_GE(bent, flat + 0.03) << gate.name;
-    EXPECT_GE(noisy, gate.noisy_ncc) << gate.name;
+    if (gate.noisy_ncc) {
+      add_noise(spectra, 30.0);
+      const double noisy = median_of(spectra, on_surface);
+      std::printf(", %.4f with noise at -30 dB\n", noisy);
+      EXPECT_GE(noisy, *gate.noisy_ncc) << gate.name;
+    } else {
+      const double flat = median_of(spectra, imager);
+      std::printf(", %.4f on the plane\n", flat);
+      EXPECT_GE(bent, flat + 0.03) << gate.name;
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "health/array_simulation.hpp"
+#include "support/draws.hpp"
 
 namespace nearfield::health {
 namespace {
@@ -58,7 +59,7 @@ Condition condition(const Monitor& monitor, int channel) {
 // 51 of 1024, dead, stuck, noisy or weak, all of them found by their spectra alone within a second: the draws that miss
 // one may be 1 in 100. NEARFIELD_DRAWS sets more than the suite's 12.
 TEST(Monitor, FindsFiveInAHundredBadMicrophonesWithinASecond) {
-  const int draws = length_of("NEARFIELD_DRAWS", 12);
+  const int draws = nearfield::test::draws(12);
   int complete = 0;
   int accused = 0;
   for (int draw = 0; draw < draws; ++draw) {
@@ -129,7 +130,7 @@ TEST(Monitor, AccusesNoHealthyMicrophone) {
 // A steady tone of waves of a plate much larger than the array, 60 dB above the noise: at the corners of a small array
 // the neighbours only extrapolate, and what they miss there is many times what they miss inside.
 TEST(Monitor, AccusesNoHealthyMicrophoneAtTheCornersOfASmallArray) {
-  const int draws = length_of("NEARFIELD_DRAWS", 20);
+  const int draws = nearfield::test::draws(20);
   for (const int side : {6, 8, 16}) {
     const ArrayGeometry geometry{.rows = side, .columns = side, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
     int accused = 0;

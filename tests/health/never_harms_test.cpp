@@ -1,15 +1,15 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 #include <numbers>
 #include <string>
 
 #include "health/drawn_fields.hpp"
 #include "health/monitor.hpp"
+#include "support/draws.hpp"
 
 /// The closed figures of docs/results/measured.md: healthy microphones in fields of ten kinds, and one bad one among
-/// them. NEARFIELD_DRAWS=5000 for the page's; the suite draws 60.
+/// them. NEARFIELD_DRAWS=5000 for the page's; the suite draws 30.
 namespace nearfield::health {
 namespace {
 
@@ -25,11 +25,6 @@ constexpr int kHealthyWindows = 32;
 enum class Fault { kNone, kDead, kWeak, kPhase, kSwapped, kNoisy };
 constexpr std::array kFaults = {Fault::kDead, Fault::kWeak, Fault::kPhase, Fault::kSwapped, Fault::kNoisy};
 constexpr const char* kFaultNames[] = {"none", "dead", "6 dB", "20 degrees", "swapped", "noisy"};
-
-int draws_wanted() {
-  const char* text = std::getenv("NEARFIELD_DRAWS");
-  return text == nullptr ? 60 : std::atoi(text);
-}
 
 /// One array before fields of one kind, one at each frequency, steady but for the phase of each window.
 class Scene {
@@ -112,7 +107,7 @@ struct Counts {
 };
 
 TEST(HealthNeverHarms, HealthyMicrophonesInFieldsOfTenKinds) {
-  const int draws = draws_wanted();
+  const int draws = nearfield::test::draws(30);
   std::map<int, Counts> by_kind;
   Counts all;
   for (int draw = 0; draw < draws; ++draw) {
@@ -165,7 +160,7 @@ double reach(const SpectraJudge& judge, const Scene& scene, Fault fault, std::si
 }
 
 TEST(HealthNeverHarms, AndFindsWhatTheFieldReaches) {
-  const int draws = draws_wanted();
+  const int draws = nearfield::test::draws(30);
   std::map<Fault, long> tried;
   std::map<Fault, long> reached;
   std::map<Fault, long> named;

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <numbers>
 #include <numeric>
 #include <random>
@@ -13,6 +12,7 @@
 #include "imaging/imager_table.hpp"
 #include "imaging/priors/make_mask.hpp"
 #include "imaging/shared/imager.hpp"
+#include "support/draws.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 
@@ -110,8 +110,7 @@ std::vector<Complex> field_of(const Case& one, double z_m) {
 // 51 of 1024 masked at random, 40 dB: the error may grow by 1.3 times on average, which the mean of the nearest did
 // 1.9 times. NEARFIELD_DRAWS sets more than the suite's 6 draws a case.
 TEST(MicrophoneMask, ErrorsGrowByLessThanAThird) {
-  const char* asked = std::getenv("NEARFIELD_DRAWS");
-  const int draws = asked == nullptr ? 6 : std::atoi(asked);
+  const int draws = test::draws(6);
   double growths = 0.0;
   for (const Case& one : kCases) {
     const ImagePlan plan = plan_of(one.frequency_hz, one.cutoff_rad_per_m, {});

@@ -103,13 +103,13 @@ std::vector<Complex> pattern_at(const ImagePlan& plan, double z_m) {
 
 /// Mean relative error of images of noisy fields with these microphones masked, which are NaN.
 /// `searched`: the field in which sources were searched, if another one.
-double mean_error(const ImagePlan& plan, const FieldAt& field_at, const std::vector<int>& masked, double snr_db,
-                  const FieldAt& searched = {}) {
+double mean_error(Imager& sonah, const ImagePlan& plan, const FieldAt& field_at, const std::vector<int>& masked,
+                  double snr_db, const FieldAt& searched = {}) {
   constexpr int kDraws = 3;
-  const std::unique_ptr<Imager> sonah = make_imager(test::device(), plan);
+  const std::unique_ptr<Search> search = sonah.make_search();
   const auto status = test::device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0U), "test");
   const MicrophoneMask mask = make_mask(plan, masked);
-  sonah->use(mask);
+  sonah.use(mask);
   std::mt19937 generator(4U);
   double mean = 0.0;
   for (int draw = 0; draw < kDraws; ++draw) {
@@ -122,13 +122,14 @@ double mean_error(const ImagePlan& plan, const FieldAt& field_at, const std::vec
       return test::narrow(field);
     };
     const auto spectra = measured(field_at);
-    if (const auto search = sonah->make_search()) {
-      sonah->adopt(search->search(searched ? measured(searched) : spectra, mask));
+    if (search) {
+      search->restart();
+      sonah.adopt(search->search(searched ? measured(searched) : spectra, mask));
     }
-    sonah->forget();
+    sonah.forget();
     const auto input = test::device().upload<ComplexF>(spectra, "test");
-    sonah->enqueue(input, status);
-    mean += test::relative_l2(test::device().download(sonah->images(), "test"), field_at(plan, 0.0)) / kDraws;
+    sonah.enqueue(input, status);
+    mean += test::relative_l2(test::device().download(sonah.images(), "test"), field_at(plan, 0.0)) / kDraws;
   }
   return mean;
 }
@@ -268,16 +269,19 @@ TEST(PriorFill, MissingMicrophonesCostLittle) {
     plan.holography.search_every_frames = 0;
     ImagePlan neighbours = plan;
     neighbours.fills_from_all = false;
+    const std::unique_ptr<Imager> filling = make_imager(test::device(), plan);
+    const std::unique_ptr<Imager> interpolating = make_imager(test::device(), neighbours);
     const FieldAt centred = monopole_at(0.013, -0.021);
     const FieldAt at_edge = monopole_at(0.14, 0.11);
     using Masks = std::vector<std::vector<int>>;
     const auto compare = [&](const char* what, const FieldAt& field, const Masks& masks, double gate) {
-      const double all = mean_error(plan, field, {}, 40.0);
+      const double all = mean_error(*filling, plan, field, {}, 40.0);
       double by_prior = 0.0;
       double by_neighbours = 0.0;
       for (const std::vector<int>& masked : masks) {
-        by_prior += mean_error(plan, field, masked, 40.0) / (all * static_cast<double>(masks.size()));
-        by_neighbours += mean_error(neighbours, field, masked, 40.0) / (all * static_cast<double>(masks.size()));
+        by_prior += mean_error(*filling, plan, field, masked, 40.0) / (all * static_cast<double>(masks.size()));
+        by_neighbours +=
+            mean_error(*interpolating, neighbours, field, masked, 40.0) / (all * static_cast<double>(masks.size()));
       }
       std::printf("%.0f Hz, %s: all %.1f %%, masked %.2f times, from neighbours %.2f times\n", frequency_hz, what,
                   100.0 * all, by_prior, by_neighbours);
@@ -307,11 +311,9 @@ TEST(PriorFill, AMonopoleBehindAHole) {
     for (const double frequency_hz : {500.0, 2000.0, 4000.0}) {
       const ImagePlan plan = filling_plan(frequency_hz, side);
       const std::vector<int> masked = hole(plan.geometry, (side - 8) / 2, (side - 8) / 2);
-      const double error = mean_error(plan, monopole_at(0.003, -0.004), masked, 40.0);
-      ImagePlan alone = plan;
-      alone.holography.search_every_frames = 0;
-      std::printf("%d x %d, %.0f Hz, monopole behind the hole: %.2f %%, without points %.1f %%\n", side, side,
-                  frequency_hz, 100.0 * error, 100.0 * mean_error(alone, monopole_at(0.003, -0.004), masked, 40.0));
+      const std::unique_ptr<Imager> sonah = make_imager(test::device(), plan);
+      const double error = mean_error(*sonah, plan, monopole_at(0.003, -0.004), masked, 40.0);
+      std::printf("%d x %d, %.0f Hz, monopole behind the hole: %.2f %%\n", side, side, frequency_hz, 100.0 * error);
       EXPECT_LE(error, side < 32 ? 0.008 : 0.005);
     }
   }
@@ -324,8 +326,10 @@ TEST(PriorFill, ASourceThatHasMovedIsNotCutOut) {
   for (const auto& [frequency_hz, gate] : {std::pair{500.0, 0.08}, std::pair{2000.0, 0.11}, std::pair{4000.0, 0.22}}) {
     const ImagePlan plan = filling_plan(frequency_hz, 20);
     const std::vector<int> masked = hole(plan.geometry, 4, 4);
+    const std::unique_ptr<Imager> sonah = make_imager(test::device(), plan);
     for (const double by_m : {0.02, 0.06}) {
-      const double error = mean_error(plan, monopole_at(0.013 + by_m, 0.05), masked, 40.0, monopole_at(0.013, 0.05));
+      const double error =
+          mean_error(*sonah, plan, monopole_at(0.013 + by_m, 0.05), masked, 40.0, monopole_at(0.013, 0.05));
       std::printf("%.0f Hz, moved by %.2f m: %.2f %%\n", frequency_hz, by_m, 100.0 * error);
       EXPECT_LE(error, gate);
     }
@@ -522,10 +526,11 @@ TEST(PriorFill, KernelsAgreeWithReference) {
       for (const Path& path : test::kSonahPaths) {
         const auto images = test::run_on_device(plan, narrow, path, has_points ? found : nullptr).images;
         EXPECT_LE(test::relative_l2(images, expected), 3e-4) << path.name << (has_points ? " with points" : "");
-        ImagePlan neighbours = plan;
-        neighbours.fills_from_all = false;
-        EXPECT_GT(test::relative_l2(test::run_on_device(neighbours, narrow, path).images, expected), 1e-3);
       }
+      ImagePlan neighbours = plan;
+      neighbours.fills_from_all = false;
+      EXPECT_GT(test::relative_l2(test::run_on_device(neighbours, narrow, test::kSonahPaths[0]).images, expected),
+                1e-3);
     }
   }
 }

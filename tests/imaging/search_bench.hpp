@@ -37,8 +37,13 @@ class SearchBench {
       : sonah_(make_imager(device(), plan)),
         status_(device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0U), "test")) {}
   [[nodiscard]] std::unique_ptr<Search> new_search() const { return sonah_->make_search(); }
-  [[nodiscard]] std::shared_ptr<const Findings> search(const std::vector<std::complex<float>>& spectra) const {
-    return new_search()->search(spectra, {});
+  /// Without memory of what was searched before; the search keeps its grids.
+  [[nodiscard]] std::shared_ptr<const Findings> search(const std::vector<std::complex<float>>& spectra) {
+    if (!search_) {
+      search_ = new_search();
+    }
+    search_->restart();
+    return search_->search(spectra, {});
   }
   /// Without waves where `found` is null.
   std::vector<std::complex<float>> image(const std::vector<std::complex<float>>& spectra,
@@ -55,6 +60,7 @@ class SearchBench {
 
  private:
   std::unique_ptr<Imager> sonah_;
+  std::unique_ptr<Search> search_;
   StatusBuffer status_;
 };
 

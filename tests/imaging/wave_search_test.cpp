@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <limits>
 #include <numbers>
 #include <random>
@@ -21,6 +20,7 @@
 #include "imaging/sonah/prior_finder.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
 #include "imaging/sources/source_table.hpp"
+#include "support/draws.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 
@@ -116,7 +116,7 @@ TEST(WaveSearch, PatternsAreImaged) {
     const auto truth = field_of(pattern(), plan, 0.0);
     std::mt19937 generator(3U);
     for (const auto& [snr_db, gate] : {Gate{40.0, 0.003}, Gate{30.0, 0.009}}) {
-      for (int draw = 0; draw < 3; ++draw) {
+      for (int draw = 0; draw < 2; ++draw) {
         auto field = field_of(pattern(), plan, plan.standoff_m);
         test::add_noise(field, snr_db, generator);
         const auto spectra = test::narrow(field);
@@ -154,11 +154,10 @@ TEST(WaveSearch, AWaveBesideAMonopole) {
   EXPECT_LE(error, 0.9 * without);
 }
 
-// Fields of monopoles, alone and by threes, have no wave in them, and noise alone neither waves nor points.
-// NEARFIELD_WAVE_DRAWS sets more draws a frequency than the suite's 16.
+// Fields of one to three monopoles have no wave in them, and noise alone neither waves nor points. NEARFIELD_DRAWS sets
+// more draws a frequency than one of each kind.
 TEST(WaveSearch, NothingIsFoundInMonopolesAndNoise) {
-  const char* asked = std::getenv("NEARFIELD_WAVE_DRAWS");
-  const int draws = asked == nullptr ? 8 : std::atoi(asked);
+  const int draws = test::draws(4);
   std::mt19937 generator(11U);
   std::uniform_real_distribution<double> place_m(-0.3, 0.3);
   std::uniform_real_distribution<double> depth_m(0.005, 0.1);
@@ -225,7 +224,7 @@ TEST(WaveSearch, MaskedMicrophonesDoNotHideWaves) {
 // A wave is taken when it is clear, kept while it is weaker than that, and left when it is gone.
 TEST(WaveSearch, WavesStayUnlessClearlyGone) {
   const ImagePlan plan = plan_of(500.0);
-  const Bench bench(plan);
+  Bench bench(plan);
   const auto field = [&](double amplitude_pa, unsigned seed) {
     std::mt19937 generator(seed);
     auto noise = std::vector<Complex>(static_cast<std::size_t>(plan.geometry.channels()), 1.0);

@@ -10,7 +10,7 @@ import sys
 import time
 
 
-def until(condition, what, longest_s=20.0):
+def until(condition, what, longest_s=60.0):
     """The first value of condition() that is true; a failure after longest_s."""
     end = time.monotonic() + longest_s
     while True:

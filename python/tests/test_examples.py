@@ -52,6 +52,7 @@ def test_example(name, tmp_path):
         require_picture(tmp_path / picture)
 
 
+@pytest.mark.versions
 def test_a_recording_with_acoulars_positions_is_read(tmp_path):
     """Files that lie elsewhere, without which of the places the picture would be another one."""
     run("own_recording", tmp_path)
@@ -118,6 +119,7 @@ def test_recording_series(live):
     require_picture(live / "series.png")
 
 
+@pytest.mark.versions
 def test_the_struck_plate_is_that_of_the_closed_form():
     """An impulse I that is spread over a Gaussian of deviation a gives v = I / (4 pi m) Re(exp(-r^2 / (4 q)) / q), q = a^2 / 2 + j b t: the integral
     of k J0(k r) cos(b k^2 t) exp(-k^2 a^2 / 2), which without the spread is Sneddon's sin(r^2 / (4 b t)) / (b t) (Fourier Transforms, 1951).

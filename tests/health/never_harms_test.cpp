@@ -217,6 +217,7 @@ TEST(HealthNeverHarms, AndFindsWhatTheFieldReaches) {
                 kFaultNames[static_cast<int>(fault)], tried[fault],
                 100.0 * static_cast<double>(reached[fault]) / static_cast<double>(tried[fault]),
                 100.0 * static_cast<double>(named[fault]) / static_cast<double>(reached[fault]), beside[fault]);
+    EXPECT_GT(reached[fault], 0) << kFaultNames[static_cast<int>(fault)];
     EXPECT_GE(static_cast<double>(named[fault]), 0.95 * static_cast<double>(reached[fault]))
         << kFaultNames[static_cast<int>(fault)];
   }

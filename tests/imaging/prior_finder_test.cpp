@@ -42,6 +42,7 @@ ImagePlan plan_of(int rows, int columns, std::vector<double> frequencies_hz = {1
 /// A draw of what a prior expects, with noise 40 dB below it.
 std::vector<Complex> drawn(const ImagePlan& plan, FieldPrior prior, unsigned seed, std::size_t frequency = 0) {
   const ArrayGeometry& g = plan.geometry;
+  // The key has what plan_of() varies.
   static std::map<std::tuple<int, int, double, double, FieldPrior>, Eigen::MatrixXd> factors;
   Eigen::MatrixXd& factor = factors[{g.rows, g.columns, g.pitch_y_m, plan.frequencies_hz[frequency], prior}];
   if (factor.size() == 0) {

@@ -45,11 +45,12 @@ class SearchBench {
     search_->restart();
     return search_->search(spectra, {});
   }
-  /// Without waves where `found` is null.
+  /// Without waves where `found` is null, and without memory of other images.
   std::vector<std::complex<float>> image(const std::vector<std::complex<float>>& spectra,
                                          const std::shared_ptr<const Findings>& found) {
     sonah_->adopt(found ? found : search(std::vector<std::complex<float>>(spectra.size())));
     const auto input = device().upload<std::complex<float>>(spectra, "test");
+    sonah_->forget();
     sonah_->enqueue(input, status_);
     return device().download(sonah_->images(), "test");
   }

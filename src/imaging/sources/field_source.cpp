@@ -85,7 +85,7 @@ constexpr double kInPlane = 1e-3;
 
 /// Cosines of the nodes' angles: the same for each place, and as expensive as the waves.
 const std::vector<double>& node_cosines(int nodes) {
-  static const std::vector<std::vector<double>> all = [] {
+  static const std::vector<std::vector<double>> kAll = [] {
     std::vector<std::vector<double>> made;
     for (int count = static_cast<int>(kFewest); count <= static_cast<int>(kMost); ++count) {
       const double step = 2.0 * std::numbers::pi / count;
@@ -96,7 +96,7 @@ const std::vector<double>& node_cosines(int nodes) {
     }
     return made;
   }();
-  return all[static_cast<std::size_t>(nodes) - static_cast<std::size_t>(kFewest)];
+  return kAll[static_cast<std::size_t>(nodes) - static_cast<std::size_t>(kFewest)];
 }
 
 }  // namespace

@@ -303,7 +303,7 @@ struct RandomSource {
   Complex amplitude;
 };
 
-/// 1, 3 or 7 monopoles behind the array, all of one depth of 1, 3 or 6 cm: nine kinds.
+/// 1, 3 or 7 monopoles behind the array, all of one depth of 1, 3 or 6 cm.
 std::vector<RandomSource> random_sources(int draw, const ImagePlan& plan, std::mt19937& generator) {
   constexpr int kCounts[] = {1, 3, 7};
   constexpr double kDepths_m[] = {0.01, 0.03, 0.06};

@@ -95,14 +95,14 @@ def enter_namespaces():
                    os.environ | {"NEARFIELD_PACKAGE_TEST": "inside"})
 
 
-def make_base(cache):
-    """A tar archive of a minimal Debian 12."""
-    archive = cache / "base.tar"
+def make_base(cache, suite="bookworm"):
+    """A tar archive of a minimal Debian."""
+    archive = cache / f"{suite}.tar"
     if archive.exists() and time.time() - archive.stat().st_mtime < WEEK_S:
         return archive
-    root = cache / "base"
+    root = cache / suite
     shutil.rmtree(root, ignore_errors=True)
-    run("debootstrap", "--variant=minbase", "bookworm", root)
+    run("debootstrap", "--variant=minbase", suite, root)
     run("tar", "-C", root, "-cf", archive.with_suffix(".partial"), ".")
     archive.with_suffix(".partial").rename(archive)
     shutil.rmtree(root)

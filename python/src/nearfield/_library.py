@@ -10,6 +10,8 @@ from typing import Any
 
 from cffi import FFI
 
+from nearfield._programs import use_driver
+
 _PACKAGE = pathlib.Path(__file__).resolve().parent
 _ENGINE = ("nearfield/nearfield.h", "libnearfield.so.0")
 _RING = ("nearfield_ring.h", "libnearfield_ring.so.3")
@@ -33,6 +35,7 @@ def ffi() -> Any:
 
 def _load(name: str) -> Any:
     """Load a library: from the folders of NEARFIELD_LIBRARIES, from the package, or wherever the system has it."""
+    use_driver()
     folders = [pathlib.Path(folder) for folder in os.environ.get("NEARFIELD_LIBRARIES", "").split(os.pathsep) if folder]
     for folder in [*folders, _PACKAGE / "lib"]:
         if (folder / name).is_file():

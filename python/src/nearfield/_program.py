@@ -18,6 +18,7 @@ from types import FrameType
 
 import xarray as xr
 
+from nearfield._programs import FOLDER, use_driver
 from nearfield.errors import NoInputError, error_of
 from nearfield.files import open_images
 
@@ -30,7 +31,7 @@ _STOP_INTERVAL_S = 0.5
 
 
 def program() -> str:
-    """Return the path of ``nearfield``: what NEARFIELD_PROGRAM names, else the one on PATH.
+    """Return the path of ``nearfield``: what NEARFIELD_PROGRAM names, else the one on PATH, else the wheel's.
 
     Raises
     ------
@@ -39,6 +40,9 @@ def program() -> str:
     """
     named = os.environ.get("NEARFIELD_PROGRAM", "nearfield")
     found = shutil.which(named)
+    if found is None and named == "nearfield":
+        found = shutil.which(named, path=FOLDER)
+        use_driver()
     if found is None:
         raise NoInputError(f"expected the program {named} (NEARFIELD_PROGRAM, or nearfield on PATH), found none", 66)
     return found

@@ -1,0 +1,27 @@
+"""The programs of a wheel with everything, nearfield, nearfieldd and nearfield-bench, and the OpenCL driver of the extra ``cpu``."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import site
+import sys
+
+_SYSTEM_DRIVERS = pathlib.Path("/etc/OpenCL/vendors")
+FOLDER = pathlib.Path(__file__).resolve().parent / "bin"
+
+
+def use_driver() -> None:
+    """Have OpenCL find the driver that pip put into this Python's environment, or the user's, where the system has none."""
+    drivers = [pathlib.Path(base, "lib/libintelocl.so") for base in (sys.prefix, site.getuserbase())]
+    found = [str(driver) for driver in drivers if driver.exists()]
+    if found and not any(_SYSTEM_DRIVERS.glob("*.icd")):
+        os.environ.setdefault("OCL_ICD_VENDORS", found[0])
+
+
+def main() -> None:
+    """Replace this process by the program of its name, whose commands in Python run by this Python."""
+    program = FOLDER / pathlib.Path(sys.argv[0]).name
+    use_driver()
+    os.environ.setdefault("NEARFIELD_PYTHON", sys.executable)
+    os.execv(program, [str(program), *sys.argv[1:]])

@@ -1,0 +1,67 @@
+#!/usr/bin/python3
+"""The wheel with everything in clean Debians, 12 and 13, that have Python and nothing else:  wheel_test.py WHEEL PIP CACHE
+
+As root; ./dev wheel --test calls it. PIP fetches what the wheel and its extra `cpu` need into CACHE, which keeps the clean systems, too. From
+there on there is no network. Prints what pip takes, and a simulation, a replay with pictures and the demo.
+"""
+import pathlib
+import shutil
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import package_test  # noqa: E402
+from package_test import expect, run  # noqa: E402
+
+SUITES = {"bookworm": "3.11", "trixie": "3.13"}
+FORMS = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux_2_12_x86_64", "manylinux1_x86_64", "manylinux_2_35_x86_64")
+USES = f"""export PATH=/tmp/venv/bin:$PATH
+cd /tmp
+nearfield --version
+nearfield devices
+nearfield simulate scene.yaml -o capture.h5
+nearfield replay capture.h5 -o images.h5 --png pictures --frames 0:2
+ls pictures/*.png
+{package_test.PYTHON.replace("python3", "python")}
+nearfield demo --terminal --duration 3 2>&1
+"""
+
+
+def needed(wheel, pip, python, folder):
+    """A folder with the wheels that it needs with one version of Python."""
+    folder.mkdir(parents=True, exist_ok=True)
+    run(pip, "download", "-q", "--only-binary=:all:", "--python-version", python, *(f"--platform={form}" for form in FORMS),
+        "-d", folder, f"{wheel}[cpu]")
+    return folder
+
+
+def check(suite, python, wheel, pip, cache):
+    wheels = needed(wheel, pip, python, cache / f"wheels-{python}")
+    root = package_test.Root(package_test.make_base(cache, suite), cache)
+    try:
+        root.run("apt-get", "-q", "update")
+        root.run(*package_test.INSTALL, "python3-venv")
+        shutil.copytree(wheels, root.folder / "tmp/wheels")
+        (root.folder / "tmp/scene.yaml").write_text(package_test.SCENE)
+        begun_s = time.monotonic()
+        root.script(f"cd /tmp\npython3 -m venv venv\nvenv/bin/pip -q install --no-index --find-links wheels 'nearfield[cpu]'\n")
+        installed_s = time.monotonic()
+        said = root.script(USES)
+        expect("Intel(R) OpenCL" in said and "its magnitude" in said, f"{suite}: expected a device and a picture, found\n{said}")
+        print(f"  {suite}, Python {python}: installed in {installed_s - begun_s:.0f} s without a network; simulated, imaged, drawn and shown in "
+              f"{time.monotonic() - installed_s:.0f} s", flush=True)
+    finally:
+        root.remove()
+
+
+def main():
+    wheel, pip, cache = (pathlib.Path(word).absolute() for word in sys.argv[1:])
+    package_test.enter_namespaces()
+    cache.mkdir(parents=True, exist_ok=True)
+    for suite, python in SUITES.items():
+        check(suite, python, wheel, pip, cache)
+
+
+if __name__ == "__main__":
+    main()

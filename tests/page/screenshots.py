@@ -34,6 +34,11 @@ daemon:
   metrics: {{address: off}}
   page: {{address: '127.0.0.1:0'}}
 """
+CYCLE = 24  # pictures of the moving one, a cycle of the phase in 3 s
+BELOW_THE_BANNER = {"x": 0, "y": 40, "width": 1280, "height": 760}
+JOIN = ("import sys; from PIL import Image; pictures = [Image.open(name).convert('RGB').resize((800, 475), Image.Resampling.LANCZOS) for name in sys.argv[2:]];"
+        " palette = pictures[0].quantize(256, dither=Image.Dither.NONE); small = [one.quantize(palette=palette, dither=Image.Dither.NONE) for one in pictures];"
+        " small[0].save(sys.argv[1], save_all=True, append_images=small[1:], duration=125, loop=0, optimize=True)")
 QUANTIZE = "import sys; from PIL import Image; Image.open(sys.argv[1]).convert('RGB').quantize(256, dither=Image.Dither.NONE).save(sys.argv[2], optimize=True)"
 NOT_YET = "globalThis.nearfield !== undefined && nearfield.history.length > 2 && nearfield.known.status !== null"
 
@@ -71,13 +76,16 @@ class Camera:
     def wait(page, expression):
         until(lambda: page.evaluate(expression), expression, 300)
 
-    def take(self, page, name):
-        """The page, frozen at a picture without a note, whose age thus does not say how busy this machine is."""
+    def freeze(self, page):
+        """Freezes the page at a picture without a note, whose age thus does not say how busy this machine is."""
         self.wait(page, "(() => { const head = nearfield.known.newest?.head; if (!head || head.flags !== 0 || head.shed_hops > 0) return false;"
                         " document.getElementById('freeze').click(); return nearfield.view.isFrozen; })()")
         self.wait(page, "document.getElementById('banner').className === 'frozen' && document.getElementById('notes').textContent === ''")
         page.evaluate("for (const part of ['controls', 'panels']) document.getElementById(part).scrollTop = 0")
         page.wait_for_timeout(1000)  # panels and curves follow twice a second
+
+    def take(self, page, name):
+        self.freeze(page)
         raw = self.folder / name
         page.screenshot(path=raw)
         subprocess.run(["/usr/bin/python3", "-c", QUANTIZE, raw, self.to / name], check=True)
@@ -109,6 +117,24 @@ class Camera:
         page.click("#auto")
         self.take(page, "page_surface.png")
 
+    def moving(self):
+        """The surface at one moment while its phase turns once: the first and the last picture follow on each other."""
+        page = self.shown(1280, 800, color_scheme="dark")
+        self.choose_frequency(page, 1)
+        page.select_option("#mode", "real")
+        page.select_option("#form", "surface")
+        page.uncheck("#animate")
+        page.click("#auto")
+        self.freeze(page)
+        files = []
+        for index in range(CYCLE):
+            page.evaluate(f"nearfield.view.phase = {index} / {CYCLE} * 2 * Math.PI; nearfield.draw()")
+            files.append(self.folder / f"moving{index:02d}.png")
+            page.screenshot(path=files[-1], clip=BELOW_THE_BANNER)
+        subprocess.run(["/usr/bin/python3", "-c", JOIN, self.to / "live.gif", *files], check=True)
+        page.context.close()
+        print(self.to / "live.gif", flush=True)
+
     def phone(self):
         page = self.shown(390, 844, color_scheme="light", has_touch=True)
         self.choose_frequency(page, 0)
@@ -128,6 +154,7 @@ def main():
             camera = Camera(browser, url, options.to, pathlib.Path(name))
             camera.map()
             camera.surface()
+            camera.moving()
             camera.phone()
             browser.close()
         finally:

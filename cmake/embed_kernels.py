@@ -7,6 +7,12 @@ on a line of its own says that a file needs another one, by its path below the f
 of the line, unless it already stands further up: as an #include that happens once. A file that is not there, a circle,
 a line below #if and an argument whose place would depend on macros are errors, said as FILE:LINE: what is wrong.
 
+    //! default GROUP 64  // items per group
+    //! arena GAINS MASKED
+
+stand for a macro's definition where no option of the compiler defines it, and for GAINS_AT and MASKED_AT, bytes from an
+arena's start, each 0 where there is no arena (HAS_ARENA): so each file compiles alone.
+
 The text of a file is stored once, cut at those lines; src/cl/program_cache.hpp describes what the C++ file holds.
 """
 import argparse
@@ -15,6 +21,8 @@ import re
 import sys
 
 NEEDS = re.compile(r"//! needs ([\w/]+\.cl)")
+DEFAULT = re.compile(r"//! default (\w+) ([^\s/].*?)(?:  // .*)?")
+ARENA = re.compile(r"//! arena((?: \w+)+)")
 CONDITION = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif)\b")
 KERNEL = re.compile(r"\b(?:__kernel|kernel)\b")
 
@@ -62,9 +70,17 @@ class KernelFile:
             if not content.lstrip().startswith("//!"):
                 text += content if content.endswith("\n") else content + "\n"
                 continue
+            if default := DEFAULT.fullmatch(content.rstrip()):
+                text += "#ifndef {0}\n#define {0} {1}\n#endif\n".format(*default.groups())
+                continue
+            if arena := ARENA.fullmatch(content.rstrip()):
+                places = "".join(f"#define {name}_AT 0\n" for name in arena.group(1).split())
+                text += f"#ifndef HAS_ARENA\n{places}#endif\n"
+                continue
             needs = NEEDS.fullmatch(content.rstrip())
             if not needs:
-                raise self.error(line, f'expected "//! needs FOLDER/NAME.cl", found "{content.strip()}"')
+                raise self.error(line, 'expected "//! needs FOLDER/NAME.cl", "//! default NAME VALUE" or '
+                                       f'"//! arena NAME ...", found "{content.strip()}"')
             if depth > 0:
                 raise self.error(line, "a need below #if: move it up, and put what it brings below the #if")
             self.pieces += [text, (needs.group(1), line)]
@@ -152,7 +168,7 @@ def program_of(files, path):
     return pieces, kernels
 
 
-def cpp_of(files):
+def cpp_of(files, table="embedded_kernels"):
     texts = {}
     lines = ['#include "cl/program_cache.hpp"', "", "namespace nearfield::ocl {", "namespace {", ""]
     for path, file in files.items():
@@ -180,7 +196,7 @@ def cpp_of(files):
             signatures.append(f'{{"{name}", {names}, {fixed}}}')
         entries.append(f'{{"{path}", {joined}, {array("KernelSignature", f"kKernels{file}", signatures)}}}')
     array("EmbeddedKernel", "kTable", entries)
-    lines += ["", "}  // namespace", "", "std::span<const EmbeddedKernel> embedded_kernels() { return kTable; }", "",
+    lines += ["", "}  // namespace", "", f"std::span<const EmbeddedKernel> {table}() {{ return kTable; }}", "",
               "}  // namespace nearfield::ocl", ""]
     return "\n".join(lines)
 
@@ -189,9 +205,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("root", type=pathlib.Path)
     parser.add_argument("output", type=pathlib.Path)
+    parser.add_argument("table", nargs="?", default="embedded_kernels", help="name of the function that returns them")
     options = parser.parse_args()
     try:
-        text = cpp_of(read(options.root, options.root.name))
+        text = cpp_of(read(options.root, options.root.name), options.table)
     except KernelError as problem:
         sys.exit(str(problem))
     options.output.write_text(text, encoding="utf-8")

@@ -4,7 +4,7 @@
     make_manual.py BINARIES [--share FOLDER] [--page FILE] [--check FILE]
 
 BINARIES is the folder of nearfield, nearfieldd and nearfield-bench, each of which prints its options with --describe-cli
-(src/control/service/command_line_json.hpp); settings come from `nearfield settings --json`. --share writes FOLDER/man/man1/*.1,
+(src/control/service/command_line.cpp); settings come from `nearfield settings --json`. --share writes FOLDER/man/man1/*.1,
 FOLDER/man/man5/nearfield.yaml.5, FOLDER/bash-completion/completions/*, FOLDER/zsh/vendor-completions/_* and the JSON Schema of settings,
 FOLDER/nearfield/nearfield.schema.json, --page the reference page docs/reference/cli.md, and --check ends with 1
 where FILE is not that page. SOURCE_DATE_EPOCH is the date of the man pages; without it they have that of the commit.

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <optional>
 #include <vector>
 
 #include "core/crc32c.hpp"
@@ -13,8 +12,7 @@ namespace {
 using nearfield::nfr::RecordHeader;
 
 /// Every byte of a frame's products, which must be as long as the header says.
-void read_frame(const nearfield::ResultHeader& header, const std::optional<nearfield::ImagesHeader>& images,
-                const nearfield::Frame& frame) {
+void read_frame(const nearfield::ResultHeader& header, const nearfield::Frame& frame) {
   if (frame.products.size() != header.products.size()) {
     __builtin_trap();
   }
@@ -28,9 +26,6 @@ void read_frame(const nearfield::ResultHeader& header, const std::optional<nearf
         nearfield::values_of<std::uint64_t>(frame.products[i]).front() > header.products[i].most_rows) {
       __builtin_trap();
     }
-  }
-  if (images) {
-    (void)nearfield::image_frame_of(*images, frame);
   }
 }
 
@@ -48,10 +43,8 @@ void read_all(std::span<const std::byte> bytes) {
     reader.read_bits(bits.first_bit_time, words, missing);
     reader.read_bits(bits.end_bit_time - count, words, missing);
     for (const nearfield::nfr::EpochSummary& epoch : reader.epochs()) {
-      const std::optional<nearfield::ImagesHeader> images = nearfield::images_header_of(epoch.header);
-      (void)nearfield::nfr::for_each_frame(
-          reader, epoch, 0, std::numeric_limits<std::uint64_t>::max(),
-          [&](const nearfield::Frame& frame) { read_frame(epoch.header, images, frame); });
+      (void)nearfield::nfr::for_each_frame(reader, epoch, 0, std::numeric_limits<std::uint64_t>::max(),
+                                           [&](const nearfield::Frame& frame) { read_frame(epoch.header, frame); });
     }
     (void)nearfield::nfr::verify(reader);
   } catch (const nearfield::DataError&) {

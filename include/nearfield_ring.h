@@ -28,8 +28,8 @@ extern "C" {
 
 #define NF_RING_MAGIC UINT64_C(0x31474E495246464E) /* the bytes "NFFRING1" */
 #define NF_RING_VERSION 3U                         /* the format's number; a reader accepts no other */
-/* Socket at which the service hands over the ring of its first processor; that of a processor "row_power" is beside it,
- * at frames.row_power.sock. nf_ring_open(NULL) connects there too, but first to a daemon of the same user. */
+/* Socket at which the service hands over the ring of its first processor; that of a processor "far" is beside it,
+ * at frames.far.sock. nf_ring_open(NULL) connects there too, but first to a daemon of the same user. */
 #define NF_RING_DEFAULT_SOCKET "/run/nearfield/frames.sock"
 
 enum { NF_RING_LIVE = 0, NF_RING_ENDED = 1 };            /* nf_ring_header.state */

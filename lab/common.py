@@ -45,7 +45,7 @@ def array_settings(rows, columns, pitch_x_m=0.02, pitch_y_m=None):
 
 def device():
     """The device that engines run on, in words."""
-    config = {"array": array_settings(4, 4), "holography": {"imager": "none", "standoff_m": 0.03}}
+    config = {"array": array_settings(4, 4), "holography": {"imager": "pnah", "standoff_m": 0.03}}
     with nearfield.Engine(config, "spectra", channels=16, frequencies_hz=[1000.0]) as engine:
         layout = engine._library.nf_engine_get_layout(engine._engine, 0)
         return _library.text(layout.device)
@@ -63,7 +63,7 @@ def _mixed(state):
 
 
 def uniforms(seed, stream, count):
-    """The first numbers of src/core/random.hpp's stream, on [-1, 1)."""
+    """The first numbers of src/core/numerics.hpp's stream, on [-1, 1)."""
     with np.errstate(over="ignore"):
         begin = _mixed(np.uint64(seed) + _GOLDEN) + np.uint64(stream) * np.uint64(0xD1B54A32D192ED03)
         return (_mixed(begin + _GOLDEN * np.arange(1, count + 1, dtype=np.uint64)) >> np.uint64(11)) * 2.0**-52 - 1.0

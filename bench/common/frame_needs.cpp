@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <numeric>
 
-#include "config/spectra_of_processors.hpp"
+#include "config/schema/processor_kinds.hpp"
 #include "core/error.hpp"
-#include "files/array_files_on_disk.hpp"
+#include "files/files.hpp"
 #include "frontend/front_end.hpp"
 #include "processors/images/image_plan.hpp"
 #include "processors/processor.hpp"
@@ -37,11 +36,8 @@ WorkModel work_model_of(const Settings& settings) {
   plan.files = array_files_on_disk();
   plan.array.geometry = settings.array.geometry;
   plan.array.frequencies_hz = front_end.frequencies_hz;
-  const std::unique_ptr<KindSettings> first = first_settings(settings.holography);
-  plan.own = first.get();
-  append(model, processor_entry(first_kind(settings, plan.frequencies_hz.size())).work(plan));
   plan.sample_rate_hz = kBitRateHz / front_end.decimation;
-  for (const ProcessorSettings& processor : settings.processors) {
+  for (const ProcessorSettings& processor : processors_of(settings, front_end.frequencies_hz.size())) {
     const Settings own = settings_of(settings, processor, plan.sample_rate_hz);
     plan.settings = &own;
     plan.frequencies_hz = own.front_end.frequencies_hz;

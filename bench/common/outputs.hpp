@@ -1,15 +1,50 @@
 #pragma once
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "bench/common/files.hpp"
-#include "bench/common/report_program.hpp"
+#include "bench/common/timing.hpp"
+#include "cl/device.hpp"
 
-/// What several benchmarks write, and the options for it.
+namespace CLI {  // NOLINT(readability-identifier-naming): as CLI11 calls it
+class App;
+}
+
+/// What several benchmarks write, the options for it, and the program that makes plots and pages of it (bench/report,
+/// in Python).
 namespace nearfield::bench {
+
+/// A folder of its own that goes away with it. Throws IoError when there can't be one.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder();
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Writes `path`.partial and renames it. Throws IoError; nothing is left then.
+void write_text(const std::filesystem::path& path, std::string_view text);
+
+/// Version and commit of the program, the benchmark's name, and device and driver.
+nlohmann::ordered_json report_head(std::string_view benchmark, const ocl::DeviceInfo& device);
+nlohmann::ordered_json to_json(const Distribution& distribution);
+nlohmann::ordered_json to_json(const Ceilings& ceilings);
+/// A number, or null where it is not finite.
+nlohmann::ordered_json finite_or_null(double value);
+
+/// Runs nearfield-bench-report, from beside this program or from PATH, on a report's JSON and waits for it; what it
+/// prints goes to this program's stdout. Throws an Error where it fails, with its message and exit code: NoInputError's
+/// where it, python3 or a package of Python is not installed.
+void run_report_program(std::string_view json, const std::vector<std::string>& options);
 
 /// Empty where they were not given.
 struct Outputs {
@@ -29,8 +64,8 @@ void write_json(const std::string& path, const std::string& text);
 /// --json, --csv, --png and --device.
 void add_outputs(CLI::App& command, Outputs& outputs);
 
-/// Refuses before anything is measured what write_outputs() could not write; throws what require_report_program()
-/// throws.
+/// Refuses before anything is measured what write_outputs() could not write; throws what run_report_program() would
+/// throw because something is not installed.
 void require_outputs(const Outputs& outputs);
 
 /// What is measured now, on stderr.

@@ -5,15 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bench/common/figures.hpp"
 #include "config/schema/front_end_kinds.hpp"
 #include "core/error.hpp"
 
 namespace nearfield::bench {
-namespace {
-
-constexpr double kTopFrequency_hz = 10000.0;
-}  // namespace
-
 bool has_front_end(std::string_view kind) {
   const std::span<const FrontEndEntry> table = front_end_table();
   return std::any_of(table.begin(), table.end(), [&](const FrontEndEntry& entry) { return entry.kind == kind; });

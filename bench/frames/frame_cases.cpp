@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "bench/common/figures.hpp"
 #include "bench/common/variants.hpp"
 #include "bench/frames/frames.hpp"
 #include "config/schema/front_end_kinds.hpp"
@@ -12,17 +13,12 @@
 namespace nearfield::bench {
 namespace {
 
-constexpr double kSampleRate_hz = kBitRateHz / kBitsPerWord;
 /// What the thesis's figures are of.
 constexpr int kThesisSide = 32;
 constexpr int kThesisPadded = 96;
 constexpr int kThesisWindow = 1024;
 constexpr int kThesisMostCount = 5;
 constexpr int kTransformCounts[] = {1, 5, 10, 20, 50, 100};
-/// Distance between the planes of that sweep.
-constexpr double kPlaneStep_m = 0.005;
-
-std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
 
 bool has_own_frequencies(const Settings& settings) {
   return settings.explicit_keys.contains("front_end.frequencies_hz");

@@ -7,16 +7,14 @@
 #include <cmath>
 #include <map>
 
+#include "bench/common/figures.hpp"
 #include "config/config.hpp"
 #include "core/error.hpp"
-#include "core/streaming_copy.hpp"
-#include "simulate/random.hpp"
+#include "core/numerics.hpp"
+#include "core/system/memory.hpp"
 
 namespace nearfield::bench {
 namespace {
-
-constexpr const char* kFrame = "frame";
-std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
 
 /// Fresh random bits for every frame, in the engine's own room where one push takes them all.
 class FedEngine {
@@ -41,7 +39,7 @@ class FedEngine {
     (void)engine_->compute({.first_sample = first_, .windows = batch_});
   }
   [[nodiscard]] std::string front_end_name() const { return engine_->front_end_name(); }
-  [[nodiscard]] std::string imager_name() const { return engine_->imager_name(); }
+  [[nodiscard]] std::string imager_name() const { return engine_->description(0); }
   FrameWork work() {
     return {.prepare = [this] { prepare(); }, .phases = {{kFrame, [this] { image(); }}}, .waits = true};
   }
@@ -82,14 +80,11 @@ class FedEngine {
     seen_ = seen_ + first_value(engine_->compute({.first_sample = first_, .windows = batch_}));
   }
 
-  /// Of the images; without holography of the last processor's first product.
+  /// Of the last product of the last processor.
   [[nodiscard]] float first_value(const FinishedBatch& batch) {
-    const auto images = engine_->images(batch);
-    if (!images.empty()) {
-      return images[0].real();
-    }
     const Products products = engine_->read(batch, engine_->processors() - 1, 0).products;
-    return products.empty() || products[0].empty() ? 0.0F : static_cast<float>(std::to_integer<int>(products[0][0]));
+    return products.empty() || products.back().empty() ? 0.0F
+                                                       : static_cast<float>(std::to_integer<int>(products.back()[0]));
   }
 
   std::unique_ptr<Engine> engine_;

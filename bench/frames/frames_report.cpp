@@ -6,16 +6,15 @@
 #include <cmath>
 #include <limits>
 
-#include "bench/common/files.hpp"
+#include "bench/common/figures.hpp"
+#include "bench/common/outputs.hpp"
 #include "bench/frames/frames.hpp"
 #include "config/config.hpp"
 
 namespace nearfield::bench {
 namespace {
 
-constexpr double kMicro = 1e6;
 constexpr double kGiga = 1e-9;
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 /// The thesis's table 7.2, s, for n = 1 to 5.
 struct ThesisRow {
@@ -31,12 +30,6 @@ constexpr double kThesisExtrapolationShare = 0.63;
 /// Of one-dimensional transforms, which twenty two-dimensional ones take a little less than.
 constexpr double kThesisTwentyTransforms_s = 0.089e-3;
 constexpr int kThesisTransforms = 20;
-
-std::string number_or_dash(double value, int decimals) {
-  return std::isfinite(value) ? fmt::format("{:.{}f}", value, decimals) : std::string("-");
-}
-
-std::string in_short(const std::string& problem) { return problem.substr(0, problem.find('\n')).substr(0, 100); }
 
 double thesis_s(std::string_view approach, int count) {
   for (const ThesisRow& row : kTable72) {

@@ -5,21 +5,57 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <memory>
+#include <numbers>
 
-#include "bench/front_ends/walsh_counts.hpp"
+#include "bench/commands.hpp"
+#include "bench/common/figures.hpp"
+#include "bench/common/outputs.hpp"
+#include "config/config.hpp"
+#include "config/device_choice.hpp"
 #include "core/error.hpp"
+#include "core/numerics.hpp"
 #include "frontend/front_end.hpp"
 #include "imaging/shared/imager.hpp"
-#include "simulate/random.hpp"
 
 namespace nearfield::bench {
+
+void walsh_hadamard(std::vector<double>& values) {
+  for (std::size_t half = 1; half < values.size(); half *= 2) {
+    for (std::size_t start = 0; start < values.size(); start += 2 * half) {
+      for (std::size_t i = start; i < start + half; ++i) {
+        const double sum = values[i] + values[i + half];
+        values[i + half] = values[i] - values[i + half];
+        values[i] = sum;
+      }
+    }
+  }
+}
+
+std::vector<int> walsh_counts(int length, int last_bin, double threshold) {
+  const double limit = threshold * length / 2.0;
+  std::vector<double> line(static_cast<std::size_t>(length));
+  std::vector<int> counts;
+  for (int bin = 1; bin <= last_bin; ++bin) {
+    int count = 0;
+    for (const double shift_rad : {0.0, -std::numbers::pi / 2.0}) {
+      for (int i = 0; i < length; ++i) {
+        // Whole turns are taken off first: the phase keeps its digits.
+        const auto turn = static_cast<double>(static_cast<long long>(i) * bin % length) / length;
+        line[static_cast<std::size_t>(i)] = std::cos(2.0 * std::numbers::pi * turn + shift_rad);
+      }
+      walsh_hadamard(line);
+      count += static_cast<int>(
+          std::count_if(line.begin(), line.end(), [&](double value) { return std::abs(value) > limit; }));
+    }
+    counts.push_back(count);
+  }
+  return counts;
+}
+
 namespace {
-
-constexpr double kTopFrequency_hz = 10000.0;
-
-std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
 
 /// A front end that is fed with random bits, hop by hop.
 class FedFrontEnd {
@@ -164,6 +200,51 @@ double thesis_time_s(const Variant& variant, int frequencies) {
     return 1.25e-3 * frequencies;
   }
   return std::numeric_limits<double>::quiet_NaN();
+}
+
+namespace {
+
+struct FrontEndArguments {
+  Outputs outputs;
+  std::string config;
+  std::vector<std::string> overrides;
+  std::vector<int> counts;
+  TimingOptions timing;
+  bool quick = false;
+};
+
+void run_front_ends(const FrontEndArguments& arguments) {
+  require_outputs(arguments.outputs);
+  FrontEndBenchOptions options;
+  options.settings = load_settings(arguments.config, arguments.overrides);
+  choose_device(options.settings.device, arguments.outputs.device);
+  options.counts = arguments.counts;
+  options.timing = arguments.timing;
+  options.quick = arguments.quick;
+  options.with_slow = !arguments.quick;
+  options.progress = show_progress;
+  const FrontEndReport report = bench_front_ends(options);
+  write_outputs(report, arguments.outputs);
+}
+
+}  // namespace
+
+void add_front_ends(CLI::App& bench) {
+  auto arguments = std::make_shared<FrontEndArguments>();
+  CLI::App* command = bench.add_subcommand("frontends", "What every front end takes on this device");
+  add_outputs(*command, arguments->outputs);
+  command->add_option("-c,--config", arguments->config,
+                      "settings, YAML (- is standard input): array, window and hop; all else is walked");
+  command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
+      ->allow_extra_args(false)
+      ->take_all();
+  command->add_option("--n", arguments->counts, "numbers of frequencies, such as 1,2,5")->delimiter(',');
+  command->add_option("--repetitions", arguments->timing.repetitions, "frames that count")
+      ->check(CLI::Range(1, 1000000));
+  command->add_option("--warm-up", arguments->timing.warm_up, "frames before these")->check(CLI::Range(0, 1000000));
+  command->add_option("--most-seconds", arguments->timing.most_s, "of one measurement")->check(CLI::Range(0.0, 3600.0));
+  command->add_flag("--quick", arguments->quick, "without the thesis's own slow ways; ceilings from small transfers");
+  command->callback([arguments] { run_front_ends(*arguments); });
 }
 
 }  // namespace nearfield::bench

@@ -6,16 +6,13 @@
 #include <limits>
 #include <set>
 
-#include "bench/common/files.hpp"
+#include "bench/common/figures.hpp"
+#include "bench/common/outputs.hpp"
 #include "bench/front_ends/front_ends.hpp"
-#include "bench/front_ends/walsh_counts.hpp"
 #include "config/config.hpp"
 
 namespace nearfield::bench {
 namespace {
-
-constexpr double kMicro = 1e6;
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<int> counts_of(const FrontEndReport& report) {
   std::set<int> counts;
@@ -29,13 +26,6 @@ double phase_s(const FrontEndRun& run, const char* phase) {
   const auto found = run.timing.phase_device_s.find(phase);
   return found == run.timing.phase_device_s.end() ? 0.0 : found->second.median;
 }
-
-std::string number_or_dash(double value, int decimals) {
-  return std::isfinite(value) ? fmt::format("{:.{}f}", value, decimals) : std::string("-");
-}
-
-/// The first line of a problem.
-std::string in_short(const std::string& problem) { return problem.substr(0, problem.find('\n')).substr(0, 100); }
 
 std::string head_lines(const FrontEndReport& report) {
   const Ceilings& c = report.ceilings;

@@ -7,12 +7,16 @@
 #include <cmath>
 #include <complex>
 #include <fstream>
+#include <memory>
 #include <numbers>
 
-#include "bench/common/files.hpp"
+#include "bench/commands.hpp"
+#include "bench/common/figures.hpp"
+#include "bench/common/outputs.hpp"
+#include "config/config.hpp"
+#include "core/numerics.hpp"
 #include "health/bit_statistics.hpp"
 #include "health/monitor.hpp"
-#include "simulate/random.hpp"
 
 namespace nearfield::bench {
 namespace {
@@ -26,7 +30,6 @@ constexpr double kLowest_hz = 500.0;
 constexpr double kHighest_hz = 4000.0;
 constexpr double kStandoff_m = 0.03;
 constexpr double kSoundSpeed = 343.0;
-constexpr double kNoise = 0.01;
 constexpr double kBadGain = 0.25;
 constexpr int kBadShare = 20;
 constexpr int kHealthyDecisions = 3;  ///< before those that count
@@ -194,6 +197,46 @@ std::string to_json_text(const HealthReport& report) {
                             {"time_s", to_json(run.time_s)}});
   }
   return json.dump(2) + "\n";
+}
+
+namespace {
+
+struct HealthArguments {
+  std::string json;
+  std::string config;
+  std::vector<std::string> overrides;
+  HealthBenchOptions options;
+};
+
+void run_health(const HealthArguments& arguments) {
+  HealthBenchOptions options = arguments.options;
+  const Settings settings = load_settings(arguments.config, arguments.overrides);
+  options.geometry = settings.array.geometry;
+  options.layout = settings.array.layout;
+  const HealthReport report = bench_health(options);
+  if (arguments.json != kStandardOutput) {
+    fmt::print("{}", to_table(report));
+  }
+  write_json(arguments.json, arguments.json.empty() ? "" : to_json_text(report));
+}
+
+}  // namespace
+
+void add_health(CLI::App& bench) {
+  auto arguments = std::make_shared<HealthArguments>();
+  HealthBenchOptions& options = arguments->options;
+  CLI::App* command = bench.add_subcommand("health", "What watching the microphones takes of this processor");
+  add_json(*command, arguments->json);
+  command->add_option("-c,--config", arguments->config, "settings, YAML (- is standard input): array");
+  command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
+      ->allow_extra_args(false)
+      ->take_all();
+  command->add_option("--n", options.counts, "numbers of frequencies, 1 to 4, such as 1,4")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 4));
+  command->add_option("--repetitions", options.repetitions, "decisions, and blocks of bits, that count")
+      ->check(CLI::Range(5, 1000000));
+  command->callback([arguments] { run_health(*arguments); });
 }
 
 }  // namespace nearfield::bench

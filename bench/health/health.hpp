@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "bench/common/timing.hpp"
-#include "core/layout.hpp"
+#include "core/microphones.hpp"
 
 /// `nearfield bench health`: what watching the microphones takes of a processor's core (docs/use/health.md). No OpenCL.
 namespace nearfield::bench {

@@ -21,14 +21,13 @@
 #include "config/words.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
+#include "core/numerics.hpp"
 #include "core/system/limited_run.hpp"
 #include "engine/engine.hpp"
 #include "engine/feeder.hpp"
-#include "files/array_files_on_disk.hpp"
 #include "files/files.hpp"
 #include "imaging/shared/image_plan.hpp"
 #include "pipeline/input.hpp"
-#include "simulate/random.hpp"
 #include "simulate/scene.hpp"
 
 namespace nearfield::bench {

@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "bench/commands.hpp"
-#include "bench/common/files.hpp"
+#include "bench/common/figures.hpp"
 #include "bench/common/outputs.hpp"
 #include "bench/common/timing.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/frame.hpp"
+#include "core/images.hpp"
+#include "core/numerics.hpp"
 #include "limits/limit_watch.hpp"
-#include "simulate/random.hpp"
 
 /// `nearfield bench limits`: what limits take of the thread that publishes frames (docs/use/limits.md). No OpenCL.
 namespace nearfield::bench {
@@ -44,23 +45,23 @@ std::vector<double> places_of_pixels() {
   return places_m;
 }
 
-ImagesHeader header_of_images(int frequencies) {
-  ImagesHeader header;
-  header.quantity = "pressure";
-  header.unit = "Pa";
+ResultHeader header_of_images(int frequencies) {
+  std::vector<double> frequencies_hz;
   for (int i = 0; i < frequencies; ++i) {
-    header.frequencies_hz.push_back(500.0 * (i + 1));
+    frequencies_hz.push_back(500.0 * (i + 1));
   }
-  header.planes_m = {0.0};
-  header.x_m = header.y_m = places_of_pixels();
+  ResultHeader header;
+  header.processor = kFirstProcessor;
+  header.axes =
+      image_axes({{"frequency", frequencies_hz}, {"z", {0.0}}, {"y", places_of_pixels()}, {"x", places_of_pixels()}});
+  add_image_products(header, "pressure", "Pa");
   return header;
 }
 
 /// Frames of images below every limit but, where `exceeds`, with one pixel above them that is the largest so far.
 LimitsRun time_limits(const std::string& what, std::vector<DaemonSettings::Limit> limits, bool exceeds,
                       const LimitsArguments& arguments) {
-  const ImagesHeader images = header_of_images(arguments.frequencies);
-  const ResultHeader header = result_header(images);
+  const ResultHeader header = header_of_images(arguments.frequencies);
   const std::vector<const ResultHeader*> headers = {&header};
   std::vector<limits::LimitPlan> plans = limits::plan_limits(limits, headers);
   LimitsRun run{.what = what, .values = 0, .time_s = {}};
@@ -69,22 +70,18 @@ LimitsRun time_limits(const std::string& what, std::vector<DaemonSettings::Limit
   }
   limits::LimitWatch watch;
   watch.use(std::move(plans));
-  ImageFrame values;
-  values.images.resize(images.values_per_frame());
-  values.cutoff_rad_per_m.resize(images.frequencies_hz.size());
-  values.slope = values.noise_pa = values.error_estimate = values.cutoff_rad_per_m;
+  ResultFrame made(header);
+  const auto images = made.values<std::complex<float>>(header, "images");
   RandomStream random(1, 0);
-  std::generate(values.images.begin(), values.images.end(), [&] {
+  std::generate(images.begin(), images.end(), [&] {
     return std::complex<float>(static_cast<float>(random.uniform()), static_cast<float>(random.uniform()));
   });
-  const std::vector<std::span<const std::byte>> products = products_of(images, values);
   std::vector<double> times_s;
   for (int i = 0; i < std::max(arguments.repetitions, kLeastRepetitions); ++i) {
     if (exceeds) {
-      values.images.back() = static_cast<float>(100 + i);
+      images.back() = static_cast<float>(100 + i);
     }
-    Frame frame;
-    frame.products = products;
+    Frame& frame = made.frame;
     frame.capture_mono_ns = i;
     const auto begin = std::chrono::steady_clock::now();
     watch.look(frame);
@@ -116,7 +113,6 @@ std::vector<LimitsRun> time_all(const LimitsArguments& arguments) {
 }
 
 void run_limits(const LimitsArguments& arguments) {
-  constexpr double kMicro = 1e6;
   const std::vector<LimitsRun> runs = time_all(arguments);
   const bool is_table = arguments.json != kStandardOutput;
   std::string table = fmt::format(

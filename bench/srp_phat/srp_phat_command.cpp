@@ -9,23 +9,22 @@
 #include <vector>
 
 #include "bench/commands.hpp"
-#include "bench/common/files.hpp"
+#include "bench/common/figures.hpp"
 #include "bench/common/frame_needs.hpp"
 #include "bench/common/outputs.hpp"
 #include "bench/common/timing.hpp"
 #include "config/config.hpp"
 #include "config/device_choice.hpp"
-#include "core/product_values.hpp"
+#include "core/numerics.hpp"
+#include "core/product.hpp"
 #include "processors/srp_phat/cut.hpp"
 #include "processors/srp_phat/settings.hpp"
-#include "simulate/random.hpp"
 
 /// `nearfield bench srp_phat`: what maps of steered response power take, by ways to cut the kernels' work. Spectra are
 /// noise of magnitude 1.
 namespace nearfield::bench {
 namespace {
 
-constexpr double kMicro = 1e6;
 constexpr double kSrpRate_hz = 46875.0;
 constexpr double kSrpWindow_samples = 1024.0;
 constexpr const char* kSrpStage = "bench";

@@ -42,8 +42,7 @@ static inline int nf_socket_in_folder(int index, const char* file, char* path, s
   if (folder == NULL || strlen(folder) + strlen(below) + strlen(file) >= bytes) {
     return 0;
   }
-  snprintf(path, bytes, "%s%s%s", folder, below, file);
-  return 1;
+  return snprintf(path, bytes, "%s%s%s", folder, below, file) > 0;
 }
 
 /* The path at which a daemon of this user listens; 0 if it does not fit. */

@@ -11,10 +11,7 @@
 //! needs common/local_helper.cl
 //! needs common/vectors.cl
 
-// Highest moment, 0 to 2.
-#ifndef ORDER
-#define ORDER 1
-#endif
+//! default ORDER 1  // highest moment, 0 to 2
 
 #define LOW_FIELDS(words, mask) ((words) & (mask))
 #define HIGH_FIELDS(words, mask, bits) (((words) >> (bits)) & (mask))

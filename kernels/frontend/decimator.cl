@@ -19,22 +19,10 @@
 //   1 the words rounded up to 4 (cic), the slots to clear rounded up to 4 (silence), the blocks of OUTPUTS samples (fir).
 // Assumes: rings hold what one launch reads and writes: words <= slots, 4 words + TAPS <= cic_slots.
 
-// Microphones.
-#ifndef CHANNELS
-#define CHANNELS 1024
-#endif
-// Length of the compensation filter, a multiple of 4.
-#ifndef TAPS
-#define TAPS 80
-#endif
-// 32 bit-times of a microphone without data.
-#ifndef PACKED_SILENCE
-#define PACKED_SILENCE 0xAAAAAAAAu
-#endif
-// Consecutive samples computed by one work-item of fir, sharing its reads.
-#ifndef OUTPUTS
-#define OUTPUTS 4
-#endif
+//! default CHANNELS 1024  // microphones
+//! default TAPS 80  // length of the compensation filter, a multiple of 4
+//! default PACKED_SILENCE 0xAAAAAAAAu  // 32 bit-times of a microphone without data
+//! default OUTPUTS 4  // consecutive samples computed by one work-item of fir, sharing its reads
 
 #define GROUP_CHANNELS 64
 #define GROUP_WORDS 4

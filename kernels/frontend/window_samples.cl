@@ -4,26 +4,11 @@
 
 //! needs common/ring.cl
 
-// Microphones.
-#ifndef CHANNELS
-#define CHANNELS 1024
-#endif
-// Samples of a window.
-#ifndef WINDOW
-#define WINDOW 1024
-#endif
-// 1: samples are fractions of full scale and are checked for clipping; 0: they are pascal.
-#ifndef CHECK_CLIPPING
-#define CHECK_CLIPPING 1
-#endif
-// Fraction of full scale at or above which a sample counts as clipped.
-#ifndef CLIP_LEVEL
-#define CLIP_LEVEL 0.95f
-#endif
-// Bit set in a clipped frame's flags (FrameFlag of frame.hpp).
-#ifndef FLAG_CLIPPED
-#define FLAG_CLIPPED 32u
-#endif
+//! default CHANNELS 1024  // microphones
+//! default WINDOW 1024  // samples of a window
+//! default CHECK_CLIPPING 1  // 1: samples are fractions of full scale and are checked for clipping; 0: they are pascal
+//! default CLIP_LEVEL 0.95f  // fraction of full scale at or above which a sample counts as clipped
+//! default FLAG_CLIPPED 32u  // bit set in a clipped frame's flags (FrameFlag of frame.hpp)
 
 static void flag_clipping(const float peak, const uint is_alive, __global uint* status) {
   if (CHECK_CLIPPING && peak >= CLIP_LEVEL && is_alive != 0u && (status[0] & FLAG_CLIPPED) == 0u) {

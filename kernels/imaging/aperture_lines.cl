@@ -14,52 +14,15 @@
 //! needs common/groups.cl
 //! needs common/join.cl
 //! needs common/local_helper.cl
+//! needs imaging/fill.cl
 
-#ifndef LINES  // rows
-#define LINES 32
-#endif
-#ifndef LENGTH  // columns
-#define LENGTH 32
-#endif
-#ifndef LANES  // lines that an item processes side by side
-#define LANES 1
-#endif
-#ifndef PREDICT  // 1: Burg's predictors, 0: none
-#define PREDICT 1
-#endif
-#ifndef PITCH_X  // metres
-#define PITCH_X 0.02f
-#endif
-#ifndef PITCH_Y  // metres
-#define PITCH_Y 0.02f
-#endif
-#ifndef HAS_GAINS  // 1: multiply by gains
-#define HAS_GAINS 0
-#endif
-#ifndef CHECK_HERE  // 1: every group checks all frequencies of its frame for values that are not finite
-#define CHECK_HERE 1
-#endif
-#ifndef INPUT_IS_FINITE  // 1: nothing needs to be checked
-#define INPUT_IS_FINITE 0
-#endif
-#ifndef MIN_NEIGHBOURS
-#define MIN_NEIGHBOURS 3
-#endif
-#ifndef FILL_NEIGHBOURS  // most microphones from which a masked one is predicted
-#define FILL_NEIGHBOURS 16
-#endif
-#ifndef LARGEST  // Pa
-#define LARGEST 1e18f
-#endif
-#ifndef FIT_GROUP  // items per group
-#define FIT_GROUP 256
-#endif
-#ifndef FLAG_MASKED
-#define FLAG_MASKED 2
-#endif
-#ifndef FLAG_NON_FINITE
-#define FLAG_NON_FINITE 16
-#endif
+//! default LINES 32  // rows
+//! default LENGTH 32  // columns
+//! default LANES 1  // lines that an item processes side by side
+//! default PREDICT 1  // 1: Burg's predictors, 0: none
+//! default CHECK_HERE 1  // 1: every group checks all frequencies of its frame for values that are not finite
+//! default INPUT_IS_FINITE 0  // 1: nothing needs to be checked
+//! default FIT_GROUP 256  // items per group
 #define COLUMNS LENGTH
 #define ROWS LINES
 #define CHANNELS (ROWS * COLUMNS)
@@ -97,8 +60,6 @@
 #define LOAD_REALS(from) JOIN(vload, LANES)(0, from)
 #endif
 
-static int is_finite(float2 value) { return fabs(value.x) < LARGEST && fabs(value.y) < LARGEST; }
-
 // True if this item's share of the frame's spectra, at all frequencies, holds values that are not finite.
 static int finds_bad(__global const float2* spectra, int frequencies) {
   __global const float* values = (__global const float*)spectra;
@@ -128,21 +89,7 @@ LOCAL_HELPER void mark_finite(__global const float2* spectra, __local uchar* usa
   }
 }
 
-// Half the side of the smallest square around (row, column) with enough usable microphones.
-LOCAL_HELPER int fill_radius(__local const uchar* usable, int row, int column) {
-  int radius = 0;
-  int found = 0;
-  while (found < MIN_NEIGHBOURS && radius < MAX_LENGTH) {
-    ++radius;
-    found = 0;
-    for (int y = max(row - radius, 0); y <= min(row + radius, ROWS - 1); ++y) {
-      for (int x = max(column - radius, 0); x <= min(column + radius, COLUMNS - 1); ++x) {
-        found += usable[y * COLUMNS + x];
-      }
-    }
-  }
-  return radius;
-}
+DEFINE_FILL_RADIUS(LOCAL_HELPER, __local)
 
 // Position of microphone (row, column) in the lines of an axis.
 static int place(int row, int column, int along_x) {

@@ -7,18 +7,7 @@
 //! needs imaging/lattice_fit.cl
 //! needs imaging/aperture_spectrum.cl
 
-// Bytes from the arena's start; an owner with an arena defines each.
-#ifndef HAS_ARENA
-#define GAINS_AT 0
-#define MASKED_AT 0
-#define MASK_AT 0
-#define NEIGHBOURS_AT 0
-#define WEIGHTS_AT 0
-#define USABLE_AT 0
-#define SAMPLES_AT 0
-#define EXTENSION_X_AT 0
-#define EXTENSION_Y_AT 0
-#endif
+//! arena GAINS MASKED MASK NEIGHBOURS WEIGHTS USABLE SAMPLES EXTENSION_X EXTENSION_Y
 #if MEASURES_CUTOFF
 #define SPECTRUM_KIND (APART ? 0 : 1 + PREDICT)
 #endif

@@ -19,47 +19,22 @@
 // All of a group's items take part.
 
 //! needs imaging/aperture_lines.cl
+#define WIDTH LANES
+//! needs common/vectors.cl
 //! needs imaging/spectrum_record.cl
 
 #if MEASURES_CUTOFF
-#ifndef SPECTRUM_ROWS
-#define SPECTRUM_ROWS 32
-#endif
-#ifndef SPECTRUM_COLUMNS
-#define SPECTRUM_COLUMNS 32
-#endif
-#ifndef X_FIRST  // factor of SPECTRUM_COLUMNS
-#define X_FIRST 8
-#endif
-#ifndef X_SECOND
-#define X_SECOND 4
-#endif
-#ifndef Y_FIRST  // factor of SPECTRUM_ROWS
-#define Y_FIRST 8
-#endif
-#ifndef Y_SECOND
-#define Y_SECOND 4
-#endif
-#ifndef HAS_ARENA  // bytes from the arena's start; an owner with an arena defines each
-#define HANN_X_AT 0
-#define HANN_Y_AT 0
-#define BIN_PLACES_AT 0
-#define BIN_RINGS_AT 0
-#define RING_STARTS_AT 0
-#define SHELL_PLACES_AT 0
-#endif
-#ifndef SHELL  // bins
-#define SHELL 138
-#endif
-#ifndef LAST_RING  // last ring at which the cut-off can lie
-#define LAST_RING 16
-#endif
-#ifndef OVER_NOISE  // power over the noise at the cut-off, for a field that fills the aperture evenly
-#define OVER_NOISE 3.0f
-#endif
-#ifndef MOST_HIDDEN  // share of the power that the window is assumed to hide
-#define MOST_HIDDEN 4.0f
-#endif
+//! default SPECTRUM_ROWS 32
+//! default SPECTRUM_COLUMNS 32
+//! default X_FIRST 8  // factor of SPECTRUM_COLUMNS
+//! default X_SECOND 4
+//! default Y_FIRST 8  // factor of SPECTRUM_ROWS
+//! default Y_SECOND 4
+//! arena HANN_X HANN_Y BIN_PLACES BIN_RINGS RING_STARTS SHELL_PLACES
+//! default SHELL 138  // bins
+//! default LAST_RING 16  // last ring at which the cut-off can lie
+//! default OVER_NOISE 3.0f  // power over the noise at the cut-off, for a field that fills the aperture evenly
+//! default MOST_HIDDEN 4.0f  // share of the power that the window is assumed to hide
 #define LARGEST_FACTOR 10
 #define POINTS (SPECTRUM_ROWS * SPECTRUM_COLUMNS)
 // A group of one item has its samples in double if predictors are fitted, so it works on copies, the second one
@@ -70,25 +45,10 @@
 #define SHELL_STEP ((SHELL + 7) / 8 * 8)
 #define LAST_BIT 0x1000u                    // for a median found by one item: 2^-11 of it
 #define RING_ITEMS (FIT_GROUP > 1 ? 8 : 1)  // items that share a ring's sum
-#if LANES == 1
-#define FLOATV float
-#define LOAD_FLOATS(from) (*(from))
-#define STORE_FLOATS(value, to) (*(to) = (value))
-#define TO_FLOATS(values) ((float)(values))
-#else
-#define FLOATV JOIN(float, LANES)
-#define LOAD_FLOATS(from) JOIN(vload, LANES)(0, from)
-#define STORE_FLOATS(value, to) JOIN(vstore, LANES)(value, 0, to)
-#define TO_FLOATS(values) JOIN(convert_float, LANES)(values)
-#endif
 
 #define V(value) value,
-#ifndef X_ROOTS  // V(cos) V(-sin) of 2 pi i / SPECTRUM_COLUMNS
-#define X_ROOTS V(1.0f) V(0.0f)
-#endif
-#ifndef Y_ROOTS
-#define Y_ROOTS V(1.0f) V(0.0f)
-#endif
+//! default X_ROOTS V(1.0f) V(0.0f)  // V(cos) V(-sin) of 2 pi i / SPECTRUM_COLUMNS
+//! default Y_ROOTS V(1.0f) V(0.0f)
 __constant float x_roots[] = {X_ROOTS};
 __constant float y_roots[] = {Y_ROOTS};
 
@@ -189,11 +149,7 @@ LOCAL_HELPER float weigh_samples(__local REAL* re, __local REAL* im, __local flo
     const int at = column * ROW_STEP + row;
     const FLOATV x_re = TO_FLOATS(LOAD_REALS(re + at));
     const FLOATV x_im = TO_FLOATS(LOAD_REALS(im + at));
-#if LANES == 1
-    const FLOATV weight = hann_x[column] * hann_y[row];
-#else
-    const FLOATV weight = hann_x[column] * JOIN(vload, LANES)(0, hann_y + row);
-#endif
+    const FLOATV weight = hann_x[column] * LOAD_FLOATS(hann_y + row);
     power += x_re * x_re + x_im * x_im;
     STORE_FLOATS(weight * x_re, to_re + at);
     STORE_FLOATS(weight * x_im, to_im + at);
@@ -202,7 +158,7 @@ LOCAL_HELPER float weigh_samples(__local REAL* re, __local REAL* im, __local flo
   return power;
 #else
   float lanes[LANES];
-  JOIN(vstore, LANES)(power, 0, lanes);
+  STORE_FLOATS(power, lanes);
   float sum = 0.0f;
   for (int lane = 0; lane < LANES; ++lane) {
     sum += lanes[lane];

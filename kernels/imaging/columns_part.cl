@@ -5,51 +5,18 @@
 //! needs imaging/padded_lines.cl
 //! needs imaging/spectrum_record.cl
 
-// Bytes from the arena's start; an owner with an arena defines each.
-#ifndef HAS_ARENA
-#define SAMPLES_AT 0
-#define EXTENSION_X_AT 0
-#define EXTENSION_Y_AT 0
-#define RAMPS_AT 0
-#define WINDOW_Y_AT 0
-#define ROOTS_Y_AT 0
-#define TRANSFER_AT 0
-#define SLICES_AT 0
-#define KR_AT 0
-#endif
-#ifndef STRIDE  // columns, padded to whole groups
-#define STRIDE 96
-#endif
-#ifndef ROW_STRIDE
-#define ROW_STRIDE 32
-#endif
-#ifndef PLANES  // planes of fields: an intensity's pressure and velocity count as two
-#define PLANES 1
-#endif
-#ifndef COLUMN_TILE  // vectors per group
-#define COLUMN_TILE 4
-#endif
-#ifndef COLUMN_GROUP  // items per group
-#define COLUMN_GROUP 128
-#endif
-#ifndef EXTENSION_PER_IMAGE
-#define EXTENSION_PER_IMAGE 1
-#endif
-#ifndef LOCAL_SAMPLES  // 1: samples are read from local memory
-#define LOCAL_SAMPLES 1
-#endif
-#ifndef X_LENGTH  // along x as LENGTH, BEFORE, PADDED, TAPS along y
-#define X_LENGTH 32
-#endif
-#ifndef X_BEFORE
-#define X_BEFORE 32
-#endif
-#ifndef X_PADDED
-#define X_PADDED 96
-#endif
-#ifndef X_TAPS
-#define X_TAPS 8
-#endif
+//! arena SAMPLES EXTENSION_X EXTENSION_Y RAMPS WINDOW_Y ROOTS_Y TRANSFER SLICES KR
+//! default STRIDE 96  // columns, padded to whole groups
+//! default ROW_STRIDE 32
+//! default PLANES 1  // planes of fields: an intensity's pressure and velocity count as two
+//! default COLUMN_TILE 4  // vectors per group
+//! default COLUMN_GROUP 128  // items per group
+//! default EXTENSION_PER_IMAGE 1
+//! default LOCAL_SAMPLES 1  // 1: samples are read from local memory
+//! default X_LENGTH 32  // along x as LENGTH, BEFORE, PADDED, TAPS along y
+//! default X_BEFORE 32
+//! default X_PADDED 96
+//! default X_TAPS 8
 #define X_AFTER (X_PADDED - X_BEFORE - X_LENGTH)
 #define X_STEPS (X_BEFORE > X_AFTER ? X_BEFORE : X_AFTER)
 // Sums that an item computes in parallel.
@@ -151,11 +118,7 @@ LOCAL_HELPER void fill_kept(__local FLOATV* kept, __global const float* kr, cons
   const float per_kr = scale / state.x;
   for (int i = item; i < (PADDED / 2 + 1) * COLUMN_TILE; i += COLUMN_GROUP) {
     __global const float* from = kr + i / COLUMN_TILE * STRIDE + i % COLUMN_TILE * LANES;
-#if LANES == 1
-    const FLOATV x = scale - per_kr * *from;
-#else
-    const FLOATV x = scale - per_kr * JOIN(vload, LANES)(0, from);
-#endif
+    const FLOATV x = scale - per_kr * LOAD_FLOATS(from);
     const FLOATV half_decay = 0.5f * power_of_two(-fabs(x));
     kept[i] = select(half_decay, 1.0f - half_decay, x >= 0.0f);
   }

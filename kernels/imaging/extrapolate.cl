@@ -9,22 +9,9 @@
 // Launch: (round_up(COLUMNS or PADDED_COLUMNS, 32), round_up(PADDED_ROWS, 4), frequencies), groups of 32 x 4.
 
 //! needs common/complex.cl
+//! needs imaging/padded_sizes.cl
 
-#ifndef ROWS  // microphones in y
-#define ROWS 32
-#endif
-#ifndef COLUMNS  // microphones in x
-#define COLUMNS 32
-#endif
-#ifndef PADDED_ROWS  // after extrapolation
-#define PADDED_ROWS 96
-#endif
-#ifndef PADDED_COLUMNS  // after extrapolation
-#define PADDED_COLUMNS 96
-#endif
-#ifndef MATRIX_PER_FREQUENCY  // 1: every frequency has its own matrices; 0: all share one pair
-#define MATRIX_PER_FREQUENCY 1
-#endif
+//! default MATRIX_PER_FREQUENCY 1  // 1: every frequency has its own matrices; 0: all share one pair
 
 __kernel void extrapolate_columns(__global const float2* measured, __global const float2* matrix_columns,
                                   __global float2* extended) {

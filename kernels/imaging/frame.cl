@@ -18,12 +18,8 @@
 //! needs imaging/columns_part.cl
 //! needs imaging/rows_part.cl
 
-#ifndef HAS_ARENA
-#define COUNTERS_AT 0
-#endif
-#ifndef FRAME_GROUP  // FIT_GROUP, COLUMN_GROUP and ROW_GROUP
-#define FRAME_GROUP FIT_GROUP
-#endif
+//! arena COUNTERS
+//! default FRAME_GROUP FIT_GROUP  // FIT_GROUP, COLUMN_GROUP and ROW_GROUP
 #define PARTS_OF_APERTURE (1 + PREDICT + MEASURES_CUTOFF)
 #define PARTS_OF_COLUMNS (STRIDE / (LANES * COLUMN_TILE))
 #define PARTS_OF_ROWS (ROW_STRIDE / (LANES * ROW_TILE))

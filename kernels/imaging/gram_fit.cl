@@ -8,17 +8,13 @@
 // precision; the floor keeps denominators above 3e-4 of the power, so that cancellation costs at most about 1e-10 of a
 // coefficient (docs/studies/burg_gram.py).
 
-#ifndef FIT_GROUP  // items per group; larger groups use lattice_fit.cl instead
-#define FIT_GROUP 1
-#endif
+//! default FIT_GROUP 1  // items per group; larger groups use lattice_fit.cl instead
 
 //! needs imaging/predicted_steps.cl
 
 #if GRAM
 
-#ifndef FLOOR  // floor of the error power, relative
-#define FLOOR 3e-4
-#endif
+//! default FLOOR 3e-4  // floor of the error power, relative
 
 typedef struct {
   REAL2 gram[MAX_LENGTH * SIZE];  // [position][lag], SIZE lags

@@ -11,9 +11,7 @@
 
 #if PREDICT && !GRAM
 
-#ifndef FLOOR  // floor of the error power, relative
-#define FLOOR 3e-4f
-#endif
+//! default FLOOR 3e-4f  // floor of the error power, relative
 #define SUMS_BY_WARPS (HAS_WARPS && FIT_GROUP % (4 * WARP) == 0)
 #define WARPS (FIT_GROUP / WARP)
 #define SUM_ITEMS 16  // without warps: items sharing each of the three sums; divides FIT_GROUP, which is at least 48

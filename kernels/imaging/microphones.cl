@@ -24,46 +24,13 @@
 // microphone_predict_by_prior over (PREDICT_GROUP * masked, frames * frequencies), PREDICT_GROUP per group.
 
 //! needs common/complex.cl
+//! needs imaging/fill.cl
 
-#ifndef ROWS  // microphones in y
-#define ROWS 32
-#endif
-#ifndef COLUMNS  // microphones in x
-#define COLUMNS 32
-#endif
-#ifndef FREQUENCIES  // spectra per frame
-#define FREQUENCIES 1
-#endif
-#ifndef PITCH_X  // metres
-#define PITCH_X 0.02f
-#endif
-#ifndef PITCH_Y  // metres
-#define PITCH_Y 0.02f
-#endif
-#ifndef HAS_GAINS  // 1: multiply by gains
-#define HAS_GAINS 0
-#endif
-#ifndef MIN_NEIGHBOURS  // used microphones required for an interpolation
-#define MIN_NEIGHBOURS 3
-#endif
-#ifndef FILL_NEIGHBOURS  // most microphones from which a masked one is predicted
-#define FILL_NEIGHBOURS 16
-#endif
-#ifndef LARGEST  // Pa; above it squares overflow, so a value counts as not finite
-#define LARGEST 1e18f
-#endif
-#ifndef FLAG_MASKED  // nearfield::kFlagMaskedMicrophones
-#define FLAG_MASKED 2
-#endif
-#ifndef FLAG_NON_FINITE  // nearfield::kFlagNonFiniteInput
-#define FLAG_NON_FINITE 16
-#endif
-#ifndef PREDICT_GROUP  // items that predict a microphone from all others, a power of 2
-#define PREDICT_GROUP 64
-#endif
-#ifndef IRREGULAR  // 1: on no regular grid; ROWS is 1, pitches are not used
-#define IRREGULAR 0
-#endif
+//! default ROWS 32  // microphones in y
+//! default COLUMNS 32  // microphones in x
+//! default FREQUENCIES 1  // spectra per frame
+//! default PREDICT_GROUP 64  // items that predict a microphone from all others, a power of 2
+//! default IRREGULAR 0  // 1: on no regular grid; ROWS is 1, pitches are not used
 #define CHANNELS (ROWS * COLUMNS)
 
 __kernel void microphone_check(__global const float2* spectra, __global const uchar* masked, __global uchar* usable,
@@ -76,7 +43,7 @@ __kernel void microphone_check(__global const float2* spectra, __global const uc
   int finite = 1;
   for (int f = 0; f < FREQUENCIES; ++f) {
     const float2 value = spectra[(frame * FREQUENCIES + f) * CHANNELS + channel];
-    finite &= fabs(value.x) < LARGEST && fabs(value.y) < LARGEST;  // false for NaN too
+    finite &= is_finite(value);
   }
   usable[frame * CHANNELS + channel] = (uchar)(finite && !masked[channel]);
   if (masked[channel]) {
@@ -124,21 +91,7 @@ static int nearest_in_space(__global const uchar* usable, __global const float* 
 }
 #endif
 
-// Half the side of the smallest square around (row, column) with enough usable microphones.
-static int interpolation_radius(__global const uchar* usable, int row, int column) {
-  int radius = 0;
-  int found = 0;
-  while (found < MIN_NEIGHBOURS && radius < max(ROWS, COLUMNS)) {
-    ++radius;
-    found = 0;
-    for (int y = max(row - radius, 0); y <= min(row + radius, ROWS - 1); ++y) {
-      for (int x = max(column - radius, 0); x <= min(column + radius, COLUMNS - 1); ++x) {
-        found += usable[y * COLUMNS + x];
-      }
-    }
-  }
-  return radius;
-}
+DEFINE_FILL_RADIUS(static, __global)
 
 __kernel void microphone_fill(__global const float2* spectra, __global const float2* gains,
                               __global const float* places, __global const uchar* masked, __global const uchar* usable,
@@ -175,7 +128,7 @@ __kernel void microphone_fill(__global const float2* spectra, __global const flo
 #else
   const int row = channel / COLUMNS;
   const int column = channel % COLUMNS;
-  const int radius = interpolation_radius(usable, row, column);
+  const int radius = fill_radius(usable, row, column);
   for (int f = 0; f < FREQUENCIES; ++f) {
     float2 sum = (float2)(0.0f, 0.0f);
     float weights = 0.0f;

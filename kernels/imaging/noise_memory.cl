@@ -19,22 +19,15 @@
 //! needs common/groups.cl
 //! needs common/local_helper.cl
 
-#ifndef GRID
-#define GRID 48
-#endif
-#ifndef HALF  // hops from one memory's beginning to the other's
-#define HALF 30
-#endif
+//! default GRID 48
+//! default HALF 30  // hops from one memory's beginning to the other's
 #define COST_UNITS 1024
-#ifndef HOLD  // COST_UNITs of ln of the likelihood by which another noise must be better to be taken
-#define HOLD (3 * COST_UNITS)
-#endif
+// COST_UNITs of ln of the likelihood by which another noise must be better to be taken.
+//! default HOLD (3 * COST_UNITS)
 #define LARGEST_COST 30000.0f  // nats; HALF of it in COST_UNITs are an int
 #define NOISE_RECORD (GRID + 2)
 #define MEMORY_WORDS (GRID + 3)
-#ifndef GROUP
-#define GROUP 256
-#endif
+//! default GROUP 256
 
 // Makes a frame's record of the steps' costs ln of the determinant, in `log_sums`, + channels ln(sums[step]), and of
 // whether there is any signal. Ends with a barrier.

@@ -10,15 +10,9 @@
 //! needs common/local_helper.cl
 //! needs imaging/short_dft.cl
 
-#ifndef LENGTH  // measured samples of a line
-#define LENGTH 32
-#endif
-#ifndef BEFORE  // padding in front of them
-#define BEFORE 32
-#endif
-#ifndef TAPS  // taps of the extension
-#define TAPS 8
-#endif
+//! default LENGTH 32  // measured samples of a line
+//! default BEFORE 32  // padding in front of them
+//! default TAPS 8  // taps of the extension
 #define AFTER (PADDED - BEFORE - LENGTH)
 #define STEPS (BEFORE > AFTER ? BEFORE : AFTER)
 
@@ -138,8 +132,8 @@ static inline void store_lines(__global float2* to, const int stride, const int 
 #else
   float lane_re[LANES];
   float lane_im[LANES];
-  JOIN(vstore, LANES)(re, 0, lane_re);
-  JOIN(vstore, LANES)(im, 0, lane_im);
+  STORE_FLOATS(re, lane_re);
+  STORE_FLOATS(im, lane_im);
 #pragma unroll
   for (int lane = 0; lane < LANES; ++lane) {
     if (lane < lines) {

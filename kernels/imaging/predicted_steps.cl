@@ -9,24 +9,12 @@
 
 //! needs imaging/aperture_lines.cl
 
-#ifndef TAPS  // order of the predictor along x
-#define TAPS 8
-#endif
-#ifndef STEPS  // along x
-#define STEPS 32
-#endif
-#ifndef OTHER_TAPS  // along y
-#define OTHER_TAPS 8
-#endif
-#ifndef OTHER_STEPS  // along y
-#define OTHER_STEPS 32
-#endif
-#ifndef RUNAWAY
-#define RUNAWAY 1e6
-#endif
-#ifndef FLAG_FELL_BACK
-#define FLAG_FELL_BACK 1
-#endif
+//! default TAPS 8  // order of the predictor along x
+//! default STEPS 32  // along x
+//! default OTHER_TAPS 8  // along y
+//! default OTHER_STEPS 32  // along y
+//! default RUNAWAY 1e6
+//! default FLAG_FELL_BACK 1
 #define MAX_TAPS (TAPS > OTHER_TAPS ? TAPS : OTHER_TAPS)
 #define SIZE (MAX_TAPS + 1)
 #define MAX_STEPS (STEPS > OTHER_STEPS ? STEPS : OTHER_STEPS)

@@ -11,6 +11,7 @@
 // Silence (E = 0) and predictors that blow up beyond RUNAWAY or are not finite extrapolate to zero and raise the flag.
 
 //! needs common/local_helper.cl
+//! needs imaging/padded_sizes.cl
 
 #ifndef REAL  // double if the device has it: predictors of smooth fields lose up to half of their digits
 #define REAL float
@@ -19,51 +20,14 @@
 #ifdef USE_FP64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
-#ifndef ROWS  // microphones in y
-#define ROWS 32
-#endif
-#ifndef COLUMNS  // microphones in x
-#define COLUMNS 32
-#endif
-#ifndef PADDED_ROWS  // after extrapolation
-#define PADDED_ROWS 96
-#endif
-#ifndef PADDED_COLUMNS  // after extrapolation
-#define PADDED_COLUMNS 96
-#endif
-#ifndef BEFORE_ROWS  // padding above the aperture
-#define BEFORE_ROWS 32
-#endif
-#ifndef BEFORE_COLUMNS  // padding left of the aperture
-#define BEFORE_COLUMNS 32
-#endif
-#ifndef ORDER_ROWS  // order of the predictor along a row
-#define ORDER_ROWS 8
-#endif
-#ifndef ORDER_COLUMNS  // order of the predictor along a column
-#define ORDER_COLUMNS 8
-#endif
-#ifndef GROUP  // items per group, a power of two, at least max(ROWS, COLUMNS)
-#define GROUP 128
-#endif
-#ifndef FLOOR  // floor of the error power, relative
-#define FLOOR 3e-4f
-#endif
-#ifndef RUNAWAY  // gain above which float32 input has no digit left
-#define RUNAWAY 1e6f
-#endif
-#ifndef FREQUENCIES  // frequencies per frame
-#define FREQUENCIES 1
-#endif
-#ifndef FLAG_FELL_BACK  // nearfield::kFlagExtrapolationFellBack
-#define FLAG_FELL_BACK 1
-#endif
-#ifndef LOCAL_SCRATCH  // 1: prediction errors are in local memory; 0: in the buffer `scratch`
-#define LOCAL_SCRATCH 1
-#endif
-#ifndef SCRATCH_LINES  // lines pooled by a group
-#define SCRATCH_LINES 32
-#endif
+//! default ORDER_ROWS 8  // order of the predictor along a row
+//! default ORDER_COLUMNS 8  // order of the predictor along a column
+//! default GROUP 128  // items per group, a power of two, at least max(ROWS, COLUMNS)
+//! default FLOOR 3e-4f  // floor of the error power, relative
+//! default RUNAWAY 1e6f  // gain above which float32 input has no digit left
+//! default FLAG_FELL_BACK 1  // nearfield::kFlagExtrapolationFellBack
+//! default LOCAL_SCRATCH 1  // 1: prediction errors are in local memory; 0: in the buffer `scratch`
+//! default SCRATCH_LINES 32  // lines pooled by a group
 #define MAX_ORDER (ORDER_ROWS > ORDER_COLUMNS ? ORDER_ROWS : ORDER_COLUMNS)
 #define MAX_LENGTH (ROWS > COLUMNS ? ROWS : COLUMNS)
 #define MAX_PADDED (PADDED_ROWS > PADDED_COLUMNS ? PADDED_ROWS : PADDED_COLUMNS)
@@ -197,12 +161,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void pooled_predicto
   const int item = (int)get_local_id(0);
   const int along_rows = get_group_id(0) == 0;
   const int frequency = (int)get_group_id(1);
-  Lines lines;
-  lines.lines = along_rows ? ROWS : COLUMNS;
-  lines.length = along_rows ? COLUMNS : ROWS;
-  lines.line_stride = along_rows ? COLUMNS : 1;
-  lines.element_stride = along_rows ? 1 : COLUMNS;
-  lines.order = along_rows ? ORDER_ROWS : ORDER_COLUMNS;
+  const Lines lines = along_rows ? (Lines){ROWS, COLUMNS, .line_stride = COLUMNS, .element_stride = 1, ORDER_ROWS}
+                                 : (Lines){COLUMNS, ROWS, .line_stride = 1, .element_stride = COLUMNS, ORDER_COLUMNS};
   const int padded = along_rows ? PADDED_COLUMNS : PADDED_ROWS;
   const int before = along_rows ? BEFORE_COLUMNS : BEFORE_ROWS;
   __global const float* window = along_rows ? window_columns : window_rows;
@@ -315,12 +275,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void extend_rows(__g
   __local REAL2 errors[2 * SCRATCH_SIZE];
   const int row = (int)get_group_id(0);
   const int frequency = (int)get_group_id(1);
-  Lines lines;
-  lines.lines = 1;
-  lines.length = COLUMNS;
-  lines.line_stride = 0;
-  lines.element_stride = 1;
-  lines.order = ORDER_ROWS;
+  const Lines lines = {1, COLUMNS, .line_stride = 0, .element_stride = 1, ORDER_ROWS};
   extend_line(measured + (frequency * ROWS + row) * COLUMNS, lines, PADDED_COLUMNS, BEFORE_COLUMNS, errors, sums, a,
               line, &fell_back);
   for (int n = (int)get_local_id(0); n < PADDED_COLUMNS; n += GROUP) {
@@ -346,12 +301,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void extend_columns(
   __local REAL2 errors[2 * SCRATCH_SIZE];
   const int column = (int)get_group_id(0);
   const int frequency = (int)get_group_id(1);
-  Lines lines;
-  lines.lines = 1;
-  lines.length = ROWS;
-  lines.line_stride = 0;
-  lines.element_stride = PADDED_COLUMNS;
-  lines.order = ORDER_COLUMNS;
+  const Lines lines = {1, ROWS, .line_stride = 0, .element_stride = PADDED_COLUMNS, ORDER_COLUMNS};
   extend_line(extended + frequency * ROWS * PADDED_COLUMNS + column, lines, PADDED_ROWS, BEFORE_ROWS, errors, sums, a,
               line, &fell_back);
   for (int n = (int)get_local_id(0); n < PADDED_ROWS; n += GROUP) {

@@ -25,65 +25,21 @@
 
 //! needs common/complex.cl
 //! needs common/status.cl
+//! needs imaging/padded_sizes.cl
 //! needs imaging/spectrum_record.cl
 
-#ifndef ROWS  // microphones in y
-#define ROWS 32
-#endif
-#ifndef COLUMNS  // microphones in x
-#define COLUMNS 32
-#endif
-#ifndef PADDED_ROWS  // after extrapolation
-#define PADDED_ROWS 96
-#endif
-#ifndef PADDED_COLUMNS  // after extrapolation
-#define PADDED_COLUMNS 96
-#endif
-#ifndef BEFORE_ROWS  // padding above the aperture
-#define BEFORE_ROWS 32
-#endif
-#ifndef BEFORE_COLUMNS  // padding left of the aperture
-#define BEFORE_COLUMNS 32
-#endif
-#ifndef FREQUENCIES  // images per plane
-#define FREQUENCIES 1
-#endif
-#ifndef PLANES  // images per frequency
-#define PLANES 1
-#endif
-#ifndef TRANSFER_STRIDE  // columns of `transfer`
-#define TRANSFER_STRIDE PADDED_COLUMNS
-#endif
-#ifndef SCALE  // factor of `transfer`
-#define SCALE 1.0f
-#endif
-#ifndef UPSAMPLE  // pixels per pitch
-#define UPSAMPLE 1
-#endif
-#ifndef STEP_KX  // rad/m between columns of the spectrum
-#define STEP_KX 3.2724923f
-#endif
-#ifndef STEP_KY  // rad/m between rows of the spectrum
-#define STEP_KY 3.2724923f
-#endif
-#ifndef FILTER  // 0 cos, 1 tikhonov, 2 none, 3 measured
-#define FILTER 0
-#endif
-#ifndef MOST_GROWTH  // nepers; velocity's factor must fit above it into float's range
-#define MOST_GROWTH 75.0f
-#endif
-#ifndef LAMBDA  // regularisation of tikhonov
-#define LAMBDA 1e-3f
-#endif
-#ifndef QUANTITY  // 0 pressure, 1 normal velocity, 2 displacement, 3 active intensity
-#define QUANTITY 0
-#endif
-#ifndef SOUND_SPEED  // m/s
-#define SOUND_SPEED 343.0f
-#endif
-#ifndef IMPEDANCE  // rho c, Pa s/m
-#define IMPEDANCE 413.0063f
-#endif
+//! default PLANES 1  // images per frequency
+//! default TRANSFER_STRIDE PADDED_COLUMNS  // columns of `transfer`
+//! default SCALE 1.0f  // factor of `transfer`
+//! default UPSAMPLE 1  // pixels per pitch
+//! default STEP_KX 3.2724923f  // rad/m between columns of the spectrum
+//! default STEP_KY 3.2724923f  // rad/m between rows of the spectrum
+//! default FILTER 0  // 0 cos, 1 tikhonov, 2 none, 3 measured
+//! default MOST_GROWTH 75.0f  // nepers; velocity's factor must fit above it into float's range
+//! default LAMBDA 1e-3f  // regularisation of tikhonov
+//! default QUANTITY 0  // 0 pressure, 1 normal velocity, 2 displacement, 3 active intensity
+//! default SOUND_SPEED 343.0f  // m/s
+//! default IMPEDANCE 413.0063f  // rho c, Pa s/m
 #define FIELDS (QUANTITY == 3 ? 2 : 1)  // fields per plane
 #define FINE_ROWS (UPSAMPLE * PADDED_ROWS)
 #define FINE_COLUMNS (UPSAMPLE * PADDED_COLUMNS)

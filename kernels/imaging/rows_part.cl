@@ -5,30 +5,14 @@
 //! needs imaging/padded_lines.cl
 //! needs imaging/spectrum_record.cl
 
-// Bytes from the arena's start; an owner with an arena defines each.
-#ifndef HAS_ARENA
-#define SLICES_AT 0
-#define ROOTS_X_AT 0
-#endif
-#ifndef LINES  // rows
-#define LINES 32
-#endif
-#ifndef STRIDE
-#define STRIDE 96
-#endif
-#ifndef ROW_STRIDE
-#define ROW_STRIDE 32
-#endif
-#ifndef INTENSITY  // 1: an image has two fields
-#define INTENSITY 0
-#endif
+//! arena SLICES ROOTS_X
+//! default LINES 32  // rows
+//! default STRIDE 96
+//! default ROW_STRIDE 32
+//! default INTENSITY 0  // 1: an image has two fields
 #define FIELDS (INTENSITY ? 2 : 1)
-#ifndef ROW_TILE  // vectors per group
-#define ROW_TILE 4
-#endif
-#ifndef ROW_GROUP  // items per group
-#define ROW_GROUP 64
-#endif
+//! default ROW_TILE 4  // vectors per group
+//! default ROW_GROUP 64  // items per group
 
 #if MEASURES_CUTOFF
 #define REPORT_ARGUMENTS , __global float4 *reports, const int half_number, const int age

@@ -8,23 +8,15 @@
 //
 // Everything is unrolled: lengths, roots and signs are constants.
 
-//! needs common/join.cl
+//! default LANES 1  // lines in a vector: 1, 4 or 8
+#define WIDTH LANES
 
-#ifndef LANES  // lines in a vector: 1, 4 or 8
-#define LANES 1
-#endif
-#ifndef OUTER_A
-#define OUTER_A 4
-#endif
-#ifndef OUTER_B
-#define OUTER_B 3
-#endif
-#ifndef INNER_A
-#define INNER_A 4
-#endif
-#ifndef INNER_B
-#define INNER_B 2
-#endif
+//! needs common/vectors.cl
+
+//! default OUTER_A 4
+//! default OUTER_B 3
+//! default INNER_A 4
+//! default INNER_B 2
 // clang-format's result on these lines is not stable.
 // clang-format off
 #ifndef OUTER_ROOTS  // V(cos) V(-sin) of 2 pi i / OUTER, i = 0..OUTER-1
@@ -39,34 +31,12 @@
   V(-1.0f) V(0.0f) V(-0.70710677f) V(0.70710677f) V(0.0f) V(1.0f) V(0.70710677f) V(0.70710677f)
 #endif
 // clang-format on
-#ifndef PADDED  // OUTER * INNER
-#define PADDED 96
-#endif
+//! default PADDED 96  // OUTER * INNER
 #define OUTER (OUTER_A * OUTER_B)
 #define INNER (INNER_A * INNER_B)
 
 #define FORWARD (1.0f)
 #define BACKWARD (-1.0f)
-
-#if LANES == 1
-#define FLOATV float
-#define COMPLEXV float2
-#else
-#define FLOATV JOIN(float, LANES)
-#if LANES == 4
-#define COMPLEXV float8
-#else
-#define COMPLEXV float16
-#endif
-#endif
-
-#if LANES == 1
-#define LOAD_COMPLEX(from) (*(from))
-#elif LANES == 4
-#define LOAD_COMPLEX(from) vload8(0, (__global const float*)(from))
-#else
-#define LOAD_COMPLEX(from) vload16(0, (__global const float*)(from))
-#endif
 
 #define V(value) value,
 __constant float outer_roots[] = {OUTER_ROOTS};

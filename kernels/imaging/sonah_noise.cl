@@ -9,12 +9,8 @@
 //! needs common/local_helper.cl
 //! needs imaging/noise_memory.cl
 
-#ifndef ROWS
-#define ROWS 32
-#endif
-#ifndef COLUMNS
-#define COLUMNS 32
-#endif
+//! default ROWS 32
+//! default COLUMNS 32
 #define CHANNELS (ROWS * COLUMNS)
 #define SHARERS (GROUP > 64 ? GROUP / 64 : 1)  // items per step of noise, for 64 steps of which GRID are used
 

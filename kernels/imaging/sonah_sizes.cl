@@ -2,60 +2,19 @@
 
 //! needs imaging/sonah_noise.cl
 
-// Bytes from the arena's start; an owner with an arena defines each.
-#ifndef HAS_ARENA
-#define PROJECTIONS_AT 0
-#define SLOT_MODES_AT 0
-#define SLOT_POWERS_AT 0
-#define COEFFICIENTS_AT 0
-#define SHARES_AT 0
-#define STARTS_AT 0
-#define LIST_MODES_AT 0
-#define LIST_POWERS_AT 0
-#define IMAGE_POWERS_AT 0
-#define NOISES_AT 0
-#define LOG_SUMS_AT 0
-#define ERRORS_AT 0
-#define CUTOFFS_AT 0
-#define FACTORS_AT 0
-#define ON_SURFACE_AT 0
-#define NOISE_RECORDS_AT 0
-#define AMPLITUDES_AT 0
-#define MEMORIES_AT 0
-#define INCOMPLETE_AT 0
-#define WAVES_AT 0
-#endif
+//! arena PROJECTIONS SLOT_MODES SLOT_POWERS COEFFICIENTS SHARES STARTS LIST_MODES LIST_POWERS IMAGE_POWERS NOISES
+//! arena LOG_SUMS ERRORS CUTOFFS FACTORS ON_SURFACE NOISE_RECORDS AMPLITUDES MEMORIES INCOMPLETE WAVES
 
-#ifndef SQUARE  // 1: as many rows as columns, and the same pitch along both
-#define SQUARE 1
-#endif
-#ifndef MODES  // modes per class, a multiple of 32
-#define MODES 256
-#endif
-#ifndef KEPT  // most modes that contribute to images, over all classes
-#define KEPT 768
-#endif
-#ifndef ROWS_OF_ALL  // rows of the factors of all frequencies
-#define ROWS_OF_ALL 768
-#endif
-#ifndef PART_BLOCKS  // blocks of slots per group of sonah_modes
-#define PART_BLOCKS 1
-#endif
-#ifndef PAIR_PART_BLOCKS  // likewise for fold 4
-#define PAIR_PART_BLOCKS PART_BLOCKS
-#endif
-#ifndef PIXEL_LANES  // folded pixels per group of sonah_images: 4, 8, 16 or 32; 32 for groups of one item
-#define PIXEL_LANES 32
-#endif
-#ifndef PLANES
-#define PLANES 1
-#endif
-#ifndef UPSAMPLE
-#define UPSAMPLE 1
-#endif
-#ifndef SURFACE_PIXELS  // pixels of a curved surface; 0: planes
-#define SURFACE_PIXELS 0
-#endif
+//! default SQUARE 1  // 1: as many rows as columns, and the same pitch along both
+//! default MODES 256  // modes per class, a multiple of 32
+//! default KEPT 768  // most modes that contribute to images, over all classes
+//! default ROWS_OF_ALL 768  // rows of the factors of all frequencies
+//! default PART_BLOCKS 1  // blocks of slots per group of sonah_modes
+//! default PAIR_PART_BLOCKS PART_BLOCKS  // likewise for fold 4
+//! default PIXEL_LANES 32  // folded pixels per group of sonah_images: 4, 8, 16 or 32; 32 for groups of one item
+//! default PLANES 1
+//! default UPSAMPLE 1
+//! default SURFACE_PIXELS 0  // pixels of a curved surface; 0: planes
 #define HALF_ROWS ((ROWS + 1) / 2)
 #define HALF_COLUMNS ((COLUMNS + 1) / 2)
 #define SAMPLES (HALF_ROWS * HALF_COLUMNS)

@@ -6,27 +6,13 @@
 //! needs common/groups.cl
 //! needs common/local_helper.cl
 
-#ifndef GROUP
-#define GROUP 256
-#endif
-#ifndef SOURCE_VALUES
-#define SOURCE_VALUES 1024
-#endif
-#ifndef IMAGE_PIXELS
-#define IMAGE_PIXELS 1024
-#endif
-#ifndef PLANES
-#define PLANES 1
-#endif
-#ifndef HAS_WAVES  // 1: arrays have room for plane waves and point sources in addition to the prior
-#define HAS_WAVES 1
-#endif
-#ifndef MOST_WAVES  // most waves per frequency
-#define MOST_WAVES 8
-#endif
-#ifndef WAVE_HEADER  // floats before the first wave
-#define WAVE_HEADER 8
-#endif
+//! default GROUP 256
+//! default SOURCE_VALUES 1024
+//! default IMAGE_PIXELS 1024
+//! default PLANES 1
+//! default HAS_WAVES 1  // 1: arrays have room for plane waves and point sources in addition to the prior
+//! default MOST_WAVES 8  // most waves per frequency
+//! default WAVE_HEADER 8  // floats before the first wave
 #define LANES 8  // lanes per vector on processors
 #define WAVE_FIELD (2 * SOURCE_VALUES)
 #define WAVE_ENERGIES (2 * WAVE_FIELD)

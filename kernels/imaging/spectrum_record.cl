@@ -18,58 +18,26 @@
 // hops at most, wherever a run began. Everything remembered is an integer, so that frames are equal to the last bit
 // whatever kernel, batch or device adds them: steps of 2^-20 of the logarithm to the base 2.
 
-#ifndef MEASURES_CUTOFF  // 1: a hologram's cut-off is measured; 0: nothing of this file is used
-#define MEASURES_CUTOFF 1
-#endif
-#ifndef HAS_ARENA  // bytes from the arena's start; an owner with an arena defines each
-#define SPECTRA_AT 0
-#define RING_BINS_AT 0
-#define LIMITS_AT 0
-#define FIGURES_AT 0
-#define STATE_AT 0
-#define INCOMPLETE_AT 0
-#endif
-#ifndef RINGS  // a multiple of 4; those past the corner have no bins
-#define RINGS 24
-#endif
-#ifndef RING_WIDTH  // rad/m
-#define RING_WIDTH 9.8174770f
-#endif
-#ifndef SLOPE  // the largest phi
-#define SLOPE 0.1f
-#endif
-#ifndef DISTANCE  // from the microphones to the lowest plane, m
-#define DISTANCE 0.03f
-#endif
-#ifndef HALF  // hops from one memory's beginning to the other's
-#define HALF 30
-#endif
+//! default MEASURES_CUTOFF 1  // 1: a hologram's cut-off is measured; 0: nothing of this file is used
+//! arena SPECTRA RING_BINS LIMITS FIGURES STATE INCOMPLETE
+//! default RINGS 24  // a multiple of 4; those past the corner have no bins
+//! default RING_WIDTH 9.8174770f  // rad/m
+//! default SLOPE 0.1f  // the largest phi
+//! default DISTANCE 0.03f  // from the microphones to the lowest plane, m
+//! default HALF 30  // hops from one memory's beginning to the other's
 #define STEPS_OF_TWO 1048576  // steps of the logarithm per factor of 2
-#ifndef BAND                  // steps by which a cut-off may be off before it moves: a factor of 1.05
-#define BAND 73806
-#endif
-#ifndef JUMP  // steps of the level, up or down, that reset a memory: a factor of 4
-#define JUMP (2 * STEPS_OF_TWO)
-#endif
+//! default BAND 73806  // steps by which a cut-off may be off before it moves: a factor of 1.05
+//! default JUMP (2 * STEPS_OF_TWO)  // steps of the level, up or down, that reset a memory: a factor of 4
 #define NO_STEPS INT_MIN  // value for 0
 #define PRESSURE_ERROR 0
 #define VELOCITY_ERROR 1  // also for a displacement
 #define INTENSITY_ERROR 2
-#ifndef ERROR_OF  // quantity whose error is estimated
-#define ERROR_OF PRESSURE_ERROR
-#endif
-#ifndef STANDOFF  // standoff of the microphones, m
-#define STANDOFF 0.03f
-#endif
-#ifndef SIDE_RAD_PER_M  // one period over the array, 2 pi over the root of its area
-#define SIDE_RAD_PER_M 9.8174770f
-#endif
-#ifndef TRUNCATED  // error from parts beyond the edges, for a field that fills the aperture evenly at k STANDOFF = 1
-#define TRUNCATED 0.05f
-#endif
-#ifndef CALIBRATION  // factor of the estimate
-#define CALIBRATION 1.0f
-#endif
+//! default ERROR_OF PRESSURE_ERROR  // quantity whose error is estimated
+//! default STANDOFF 0.03f  // standoff of the microphones, m
+//! default SIDE_RAD_PER_M 9.8174770f  // one period over the array, 2 pi over the root of its area
+// Error from parts beyond the edges, for a field that fills the aperture evenly at k STANDOFF = 1.
+//! default TRUNCATED 0.05f
+//! default CALIBRATION 1.0f  // factor of the estimate
 #define LEAST_ACTIVE 1e-6f
 #define LARGEST_EXPONENT 80.0f
 #define RECORD_CUTOFF 0

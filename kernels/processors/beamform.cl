@@ -38,57 +38,17 @@
 //! needs common/status.cl
 //! needs processors/beamform/das_norms.cl
 
-#ifndef PIXELS
-#define PIXELS 64
-#endif
-#ifndef PIXEL_STRIDE  // PIXELS rounded up to 64
-#define PIXEL_STRIDE 64
-#endif
-#ifndef MAP_STRIDE  // PIXELS or PIXEL_STRIDE
-#define MAP_STRIDE PIXELS
-#endif
-#ifndef FREQUENCIES
-#define FREQUENCIES 1
-#endif
-// Spectra per window, at least FREQUENCIES.
-#ifndef SPECTRA
-#define SPECTRA 1
-#endif
-#ifndef WINDOWS  // windows that have sums at once
-#define WINDOWS 1
-#endif
-#ifndef PARTS
-#define PARTS 1
-#endif
-#ifndef HAS_GAINS
-#define HAS_GAINS 0
-#endif
-#ifndef HAS_OFFSETS
-#define HAS_OFFSETS 0
-#endif
-#ifndef NORMALISED  // 1: sums include their norms, and a removal's factor
-#define NORMALISED 0
-#endif
-#ifndef AVERAGED
-#define AVERAGED 0
-#endif
-#ifndef REMOVAL
-#define REMOVAL 0
-#endif
-#ifndef WINDOW_NORMS
-#define WINDOW_NORMS 1
-#endif
-// Pa; above it squares overflow, so a value counts as not finite.
-#ifndef LARGEST
-#define LARGEST 1e18f
-#endif
+//! default MAP_STRIDE PIXELS  // PIXELS or PIXEL_STRIDE
+//! default SPECTRA 1  // spectra per window, at least FREQUENCIES
+//! default HAS_GAINS 0
+//! default HAS_OFFSETS 0
+//! default NORMALISED 0  // 1: sums include their norms, and a removal's factor
+//! default AVERAGED 0
+//! default WINDOW_NORMS 1
+//! default LARGEST 1e18f  // Pa; above it squares overflow, so a value counts as not finite
 // Bits of nearfield::FrameFlag.
-#ifndef FLAG_MASKED
-#define FLAG_MASKED 2
-#endif
-#ifndef FLAG_NON_FINITE
-#define FLAG_NON_FINITE 16
-#endif
+//! default FLAG_MASKED 2
+//! default FLAG_NON_FINITE 16
 
 #define MICROPHONE_GROUP 64
 

@@ -23,38 +23,14 @@
 
 //! needs frontend/window_samples.cl
 
-// Beams.
-#ifndef BEAMS
-#define BEAMS 1
-#endif
-// Samples of each beam per frame.
-#ifndef NEW_SAMPLES
-#define NEW_SAMPLES 32
-#endif
-// Coefficients of a delay.
-#ifndef TAPS
-#define TAPS 16
-#endif
-// Samples per work-group.
-#ifndef OUTPUTS
-#define OUTPUTS 8
-#endif
-// Microphones required for a sample.
-#ifndef FEWEST
-#define FEWEST 4
-#endif
-// Samples from one window to the next.
-#ifndef HOP
-#define HOP 32
-#endif
-// Words of a window's status.
-#ifndef STATUS_WORDS
-#define STATUS_WORDS 4
-#endif
-// Bit set in a frame's flags for microphones that are not finite (FrameFlag of frame.hpp).
-#ifndef FLAG_NON_FINITE
-#define FLAG_NON_FINITE 16u
-#endif
+//! default BEAMS 1  // beams
+//! default NEW_SAMPLES 32  // samples of each beam per frame
+//! default TAPS 16  // coefficients of a delay
+//! default OUTPUTS 8  // samples per work-group
+//! default FEWEST 4  // microphones required for a sample
+//! default HOP 32  // samples from one window to the next
+//! default STATUS_WORDS 4  // words of a window's status
+//! default FLAG_NON_FINITE 16u  // bit set in a frame's flags (FrameFlag of frame.hpp)
 
 #define LANES 64
 // Stride of a row of sums in local memory; LANES plus one, so that lanes that add rows have no bank conflicts.

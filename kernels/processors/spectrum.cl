@@ -22,18 +22,9 @@
 
 //! needs frontend/window_samples.cl
 
-// Chosen microphones.
-#ifndef POINTS
-#define POINTS 1
-#endif
-// Samples from one window to the next.
-#ifndef HOP
-#define HOP 32
-#endif
-// Words of a window's status.
-#ifndef STATUS_WORDS
-#define STATUS_WORDS 4
-#endif
+//! default POINTS 1  // chosen microphones
+//! default HOP 32  // samples from one window to the next
+//! default STATUS_WORDS 4  // words of a window's status
 
 #define BINS (WINDOW / 2 + 1)
 

@@ -104,9 +104,7 @@ static float3 point_at(const float3 centre, const int point, const float fractio
 }
 
 // Items per group of srp_refine, which divide the microphones: a multiple of RUN, 1 if not TILED.
-#ifndef POINT_GROUP
-#define POINT_GROUP 128
-#endif
+//! default POINT_GROUP 128
 #define ROUND_RESULTS (4 + TILES * POINT_STRIDE)
 #if DIMENSIONS > 0
 #define ROUNDS 4  // without the last one

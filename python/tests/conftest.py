@@ -63,7 +63,8 @@ def capture(folder) -> pathlib.Path:
 def images(folder, capture):
     """The images file of the capture, by the reference engine."""
     nearfield.replay(capture, folder / "images.h5", config=CONFIG, engine="reference",
-                     settings={"processors.rows.kind": "row_power", "processors.rows.every_hops": 3}).close()
+                     settings={"processors.rows.kind": "spectrum", "processors.rows.window_samples": 256,
+                               "processors.rows.every_hops": 3}).close()
     return folder / "images.h5"
 
 
@@ -71,7 +72,7 @@ DAEMON = """
 array: {{rows: 8, columns: 8, pitch_x_m: 0.02, pitch_y_m: 0.02, layout: row-major}}
 front_end: {{frequencies_hz: [1007.08], hop_samples: 512}}
 holography: {{standoff_m: 0.03, extrapolation: {{order: 4}}}}
-processors: {{rows: {{kind: row_power}}}}
+processors: {{rows: {{kind: spectrum, window_samples: 256}}}}
 daemon:
   source: {{kind: simulate, scene: {folder}/scene.yaml, loop: true}}
   publish: {{ring: {{socket: {folder}/frames.sock}}, zmq: {{endpoint: "ipc://{folder}/feed"}}}}

@@ -131,7 +131,7 @@ def test_a_daemon_s_frames_come_as_xarray(live, broker):
         np.testing.assert_array_equal(kept[0]["images"], of_ring["images"])
         assert kept[0].capture_tai_ns == of_ring.capture_tai_ns and kept[0].group_delay_ns == of_ring.group_delay_ns > 0
         assert newest(client).is_live(2.0)
-        assert set(bridge.Reader("left", "rows", client=client).latest().products) == {"row_power"}
+        assert set(bridge.Reader("left", "rows", client=client).latest().products) == {"spectrum", "microphone"}
         state = until(lambda: bridge.newest_state(client, bridge.Keys("left")), "a state")
         assert state["state"] == "running" and state["processors"] == ["surface", "rows"] and state["is_live"]
         until(lambda: client.xlen(bridge.Keys("left").frames("surface")) <= 64 + 128, "a stream that is cut")

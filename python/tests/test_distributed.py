@@ -22,7 +22,7 @@ from nearfield import distributed as archives
 FIXED = {**CONFIG, "holography": {**CONFIG["holography"], "filter": {"cutoff_rad_per_m": 80}}}
 # Of other cadences, a window that is longer than the run's, and a table.
 PROCESSORS = {
-    "rows": {"kind": "row_power", "every_hops": 3, "front_end": {"window_samples": 1120}},
+    "rows": {"kind": "spectrum", "every_hops": 3, "window_samples": 1120},
     "where": {"kind": "srp_phat", "band_hz": [500, 4000], "every_hops": 2, "tracks": {"enabled": False},
               "grid": {"kind": "plane", "distance_m": 1.0, "x_m": [-0.5, 0.5], "y_m": [-0.5, 0.5], "step_m": 0.5}},
 }  # fmt: skip
@@ -149,7 +149,7 @@ def test_recordings_follow_on_each_other(client, recordings, tmp_path):
 def require_read_by_debian(store, file):
     """Debian's Zarr and xarray alone, whatever this test runs with."""
     read = ("import sys, xarray; found = xarray.open_zarr(sys.argv[1]); rows = xarray.open_zarr(sys.argv[1], group='rows'); "
-            "print(found.images.dims, found.images.dtype, found.images.shape, rows.row_power.shape[0], found.images.attrs['units'], "
+            "print(found.images.dims, found.images.dtype, found.images.shape, rows.spectrum.shape[0], found.images.attrs['units'], "
             "abs(found.images.values).sum() > 0)")  # fmt: skip
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     said = subprocess.run(["/usr/bin/python3", "-W", "error::RuntimeWarning", "-c", read, str(store)], check=True, capture_output=True,

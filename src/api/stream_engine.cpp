@@ -14,6 +14,131 @@
 namespace nearfield::api {
 namespace {
 
+/// Supplies given arrays to an engine of this array.
+class GivenFiles : public ArrayFiles {
+ public:
+  GivenFiles(GivenArrays arrays, ArrayGeometry geometry, double standoff_m)
+      : arrays_(std::move(arrays)), geometry_(std::move(geometry)), standoff_m_(standoff_m) {}
+  [[nodiscard]] Calibration calibration(const std::filesystem::path& path) const override;
+  [[nodiscard]] Templates templates(const std::filesystem::path& path) const override;
+  [[nodiscard]] bool is_given(const std::filesystem::path& points) const override;
+  [[nodiscard]] std::vector<double> points(const std::filesystem::path& path, std::size_t most,
+                                           const std::string& key) const override;
+
+ private:
+  GivenArrays arrays_;
+  ArrayGeometry geometry_;
+  double standoff_m_;
+};
+
+template <class Value>
+const Value& given(const std::map<std::string, Value>& values, const std::filesystem::path& path, const char* call) {
+  const auto found = values.find(path.string());
+  if (found == values.end()) {
+    throw NoInputError(
+        fmt::format("{}: expected an array of this name, given by {}(), found none", path.string(), call));
+  }
+  return found->second;
+}
+
+void require_values(std::size_t found, std::size_t frequencies, const ArrayGeometry& geometry, std::size_t places,
+                    const std::filesystem::path& path) {
+  const std::size_t expected = frequencies * places * static_cast<std::size_t>(geometry.channels());
+  if (found != expected) {
+    throw ConfigError(fmt::format("{}: expected {} values for the {} microphones of the configuration, found {}",
+                                  path.string(), expected, text_of_size(geometry), found));
+  }
+}
+
+Calibration GivenFiles::calibration(const std::filesystem::path& path) const {
+  const GivenCalibration& found = given(arrays_.calibrations, path, "nf_engine_give_calibration");
+  require_values(found.gains.size(), found.frequencies_hz.size(), geometry_, 1, path);
+  return {.geometry = geometry_, .frequencies_hz = found.frequencies_hz, .gains = found.gains};
+}
+
+Templates GivenFiles::templates(const std::filesystem::path& path) const {
+  constexpr std::size_t kCoordinates = 3;
+  const GivenTemplates& found = given(arrays_.templates, path, "nf_engine_give_templates");
+  require_values(found.a.size(), found.frequencies_hz.size(), geometry_, found.positions_m.size() / kCoordinates, path);
+  return {.measurement = {.geometry = geometry_, .standoff_m = standoff_m_},
+          .frequencies_hz = found.frequencies_hz,
+          .positions_m = found.positions_m,
+          .a = found.a,
+          .coherence = found.coherence,
+          .of_microphones = {}};
+}
+
+bool GivenFiles::is_given(const std::filesystem::path& points) const {
+  return arrays_.points.contains(points.string());
+}
+
+std::vector<double> GivenFiles::points(const std::filesystem::path& path, std::size_t /*most*/,
+                                       const std::string& /*key*/) const {
+  return given(arrays_.points, path, "nf_engine_give_points");
+}
+
+constexpr std::uint64_t kAlignment = 8;
+
+}  // namespace
+
+std::string name_in_settings(const std::string& name) {
+  return std::filesystem::absolute(name).lexically_normal().string();
+}
+
+LayoutView::LayoutView(ResultHeader header, int every_hops) : header_(std::move(header)) {
+  for (const Axis& axis : header_.axes) {
+    axes_.push_back({.name = axis.name.c_str(),
+                     .unit = axis.unit.c_str(),
+                     .size = static_cast<std::uint32_t>(axis.size()),
+                     .components = static_cast<std::uint32_t>(axis.components),
+                     .values = axis.values.data()});
+  }
+  for (const Product& product : header_.products) {
+    products_.push_back(view_of(product));
+  }
+  layout_ = {.processor = header_.processor.c_str(),
+             .kind = header_.kind.c_str(),
+             .device = header_.device.c_str(),
+             .front_end = header_.front_end.c_str(),
+             .config = header_.config.c_str(),
+             .every_hops = static_cast<std::uint32_t>(every_hops),
+             .axis_count = static_cast<std::uint32_t>(axes_.size()),
+             .product_count = static_cast<std::uint32_t>(products_.size()),
+             .reserved = 0,
+             .axes = axes_.data(),
+             .products = products_.data()};
+}
+
+nf_product LayoutView::view_of(const Product& product) {
+  std::vector<const nf_axis*>& axes = axes_of_products_.emplace_back();
+  for (const std::string& name : product.axes) {
+    axes.push_back(&axes_.at(static_cast<std::size_t>(header_.axis(name) - header_.axes.data())));
+  }
+  std::vector<nf_column>& columns = columns_of_products_.emplace_back();
+  std::uint64_t offset = kAlignment;  // after the number of rows
+  for (const Column& column : product.columns) {
+    columns.push_back({.name = column.name.c_str(),
+                       .unit = column.unit.c_str(),
+                       .type = static_cast<std::uint32_t>(column.type),
+                       .offset = offset});
+    offset += (product.most_rows * bytes_of(column.type) + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  const bool is_table = product.form == Product::Form::kTable;
+  return {.name = product.name.c_str(),
+          .quantity = product.quantity.c_str(),
+          .unit = product.unit.c_str(),
+          .form = static_cast<std::uint32_t>(product.form),
+          .type = static_cast<std::uint32_t>(product.type),
+          .axis_count = static_cast<std::uint32_t>(axes.size()),
+          .axes = axes.data(),
+          .values = is_table ? 0 : header_.values(product),
+          .column_count = static_cast<std::uint32_t>(columns.size()),
+          .columns = columns.data(),
+          .most_rows = product.most_rows};
+}
+
+namespace {
+
 constexpr const char* kConfiguration = "configuration";
 
 std::string_view name_of(InputForm form) {

@@ -2,22 +2,65 @@
 #include <complex>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "api/given_arrays.hpp"
-#include "api/layout_view.hpp"
+#include "core/microphones.hpp"
+#include "core/product.hpp"
 #include "engine/engine.hpp"
 #include "engine/feeder.hpp"
-#include "engine/mask_schedule.hpp"
 #include "engine/microphone_watch.hpp"
 #include "engine/recording_search.hpp"
 #include "nearfield/nearfield.h"
 
 namespace nearfield::api {
+
+/// Gains and templates as a program gives them; their array is the configuration's, which is known only later.
+struct GivenCalibration {
+  std::vector<double> frequencies_hz;
+  std::vector<std::complex<float>> gains;  ///< [frequency][row][column]
+};
+struct GivenTemplates {
+  std::vector<double> frequencies_hz;
+  std::vector<double> positions_m;     ///< [template][x, y, z]
+  std::vector<std::complex<float>> a;  ///< [frequency][template][channel]
+  std::vector<float> coherence;        ///< [frequency][template]
+};
+
+/// Arrays by the names that a configuration has in place of paths.
+struct GivenArrays {
+  std::vector<MicrophonePosition> positions_m;
+  std::map<std::string, GivenCalibration> calibrations;
+  std::map<std::string, GivenTemplates> templates;
+  std::map<std::string, std::vector<double>> points;  ///< [point][x, y, z]
+};
+
+/// The form of a relative path in the settings.
+std::string name_in_settings(const std::string& name);
+
+/// A ResultHeader as structures of the C header; their pointers refer to this object.
+class LayoutView {
+ public:
+  LayoutView(ResultHeader header, int every_hops);
+  LayoutView(const LayoutView&) = delete;
+  LayoutView& operator=(const LayoutView&) = delete;
+  [[nodiscard]] const nf_engine_layout& layout() const { return layout_; }
+  [[nodiscard]] const ResultHeader& header() const { return header_; }
+
+ private:
+  [[nodiscard]] nf_product view_of(const Product& product);
+
+  ResultHeader header_;
+  std::vector<nf_axis> axes_;
+  std::vector<nf_product> products_;
+  std::deque<std::vector<const nf_axis*>> axes_of_products_;
+  std::deque<std::vector<nf_column>> columns_of_products_;
+  nf_engine_layout layout_{};
+};
 
 /// Pushed values of a stream that windows still need.
 template <class Value>

@@ -15,9 +15,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "core/crc32c.hpp"
-#include "core/system/file_descriptor.hpp"
+#include "core/system/files.hpp"
 
 namespace nearfield::ocl {
 namespace {
@@ -116,21 +117,7 @@ bool read_all(int descriptor, void* into, std::size_t bytes) {
   return true;
 }
 
-bool write_all(int descriptor, const void* from, std::size_t bytes) {
-  const auto* next = static_cast<const char*>(from);
-  while (bytes > 0) {
-    const ssize_t count = write(descriptor, next, bytes);
-    if (count < 0 && errno == EINTR) {
-      continue;
-    }
-    if (count < 0) {
-      return false;
-    }
-    next += count;
-    bytes -= static_cast<std::size_t>(count);
-  }
-  return true;
-}
+std::string_view cached_text(const void* from, std::size_t bytes) { return {static_cast<const char*>(from), bytes}; }
 
 struct StoredFile {
   fs::path path;
@@ -249,7 +236,8 @@ bool CacheFiles::write(const CacheKey& key, std::span<const unsigned char> value
   if (fs::is_directory(fs::symlink_status(path, in_the_way))) {
     fs::remove_all(path, in_the_way);
   }
-  if (!write_all(file.get(), &header, sizeof(header)) || !write_all(file.get(), value.data(), value.size()) ||
+  if (!write_all(file.get(), cached_text(&header, sizeof(header))) ||
+      !write_all(file.get(), cached_text(value.data(), value.size())) ||
       std::rename(temporary.c_str(), path.c_str()) != 0) {
     (void)give_up("can't write");
     unlink(temporary.c_str());

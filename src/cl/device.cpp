@@ -8,6 +8,7 @@
 #include <cctype>
 #include <chrono>
 
+#include "cl/added_kernels.hpp"
 #include "cl/memory.hpp"
 #include "cl/program_cache.hpp"
 
@@ -127,10 +128,17 @@ Candidate chosen_candidate(const DeviceSettings& settings) {
   return fitting[static_cast<std::size_t>(settings.index)];
 }
 
+std::vector<std::span<const EmbeddedKernel>>& kernel_tables() {
+  static std::vector<std::span<const EmbeddedKernel>> tables = {embedded_kernels()};
+  return tables;
+}
+
 const EmbeddedKernel& embedded_kernel(std::string_view path) {
-  for (const EmbeddedKernel& kernel : embedded_kernels()) {
-    if (kernel.path == path) {
-      return kernel;
+  for (const std::span<const EmbeddedKernel> table : kernel_tables()) {
+    for (const EmbeddedKernel& kernel : table) {
+      if (kernel.path == path) {
+        return kernel;
+      }
     }
   }
   throw Error(ExitCode::kInternal, fmt::format("kernels/{}: not among the embedded kernels", path));
@@ -153,11 +161,13 @@ CreateBufferNv create_buffer_nv(const ::cl::Device& device) {
   if (device.getInfo<CL_DEVICE_EXTENSIONS>().find("cl_nv_create_buffer") == std::string::npos) {
     return nullptr;
   }
-  return reinterpret_cast<CreateBufferNv>(
-      clGetExtensionFunctionAddressForPlatform(device.getInfo<CL_DEVICE_PLATFORM>(), "clCreateBufferNV"));
+  return reinterpret_cast<CreateBufferNv>(clGetExtensionFunctionAddressForPlatform(
+      ::cl::Platform(device.getInfo<CL_DEVICE_PLATFORM>())(), "clCreateBufferNV"));
 }
 
 }  // namespace
+
+void add_kernels(std::span<const EmbeddedKernel> files) { kernel_tables().push_back(files); }
 
 void throw_device_error(std::string_view stage, std::string_view call, cl_int code) {
   throw DeviceError(fmt::format("{}: {} failed with OpenCL error {}", stage, call, code));

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/commands/bench.hpp"
 #include "control/service/command_line.hpp"
 #include "core/error.hpp"
 #include "version/version.hpp"

@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "config/daemon_rules.hpp"
 #include "config/live_samples.hpp"
 #include "config/load_yaml.hpp"
 #include "config/premises.hpp"
@@ -20,7 +19,7 @@
 #include "config/yaml_reader.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
-#include "core/ranges.hpp"
+#include "core/settings.hpp"
 
 namespace nearfield {
 namespace {

@@ -1,5 +1,3 @@
-#include "config/daemon_rules.hpp"
-
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <yaml-cpp/yaml.h>
@@ -12,6 +10,7 @@
 
 #include "config/config.hpp"
 #include "config/live_samples.hpp"
+#include "config/premises.hpp"
 #include "config/schema/section.hpp"
 #include "core/daemon_settings.hpp"
 
@@ -124,7 +123,7 @@ bool is_name_of_limit(const std::string& name) {
 }
 
 bool has_processor(const Settings& settings, const std::string& name) {
-  return name == kFirstProcessor ||
+  return (name == kFirstProcessor && settings.holography.imager != ImagerKind::kNone) ||
          std::any_of(settings.processors.begin(), settings.processors.end(),
                      [&](const ProcessorSettings& processor) { return processor.name == name; });
 }
@@ -136,9 +135,10 @@ void check_limit(const Settings& settings, const DaemonSettings::Limit& limit, c
     found.push_back({path, "", "expected a name of at most 31 lower-case letters, digits and _, a letter first"});
   }
   if (!has_processor(settings, limit.processor) && is_settled(path + ".processor")) {
-    found.push_back({path + ".processor", "",
-                     fmt::format("expected {} or a processor of the section processors, found \"{}\"", kFirstProcessor,
-                                 limit.processor)});
+    found.push_back(
+        {path + ".processor", "",
+         fmt::format("expected {}a processor of the section processors, found \"{}\"",
+                     settings.holography.imager == ImagerKind::kNone ? "" : "surface or ", limit.processor)});
   }
   if (limit.above.has_value() == limit.above_db.has_value() && is_settled(path + ".above") &&
       is_settled(path + ".above_db")) {
@@ -262,6 +262,9 @@ std::vector<Contradiction> missing_here(const Settings& settings, const IsSettle
   std::vector<Contradiction> found;
   check_access(daemon.publish.ring.access, "daemon.publish.ring", found);
   check_access(daemon.control.access, "daemon.control", found);
+  if (settings.holography.imager == ImagerKind::kNone && settings.processors.empty()) {
+    found.push_back({"processors", "", "expected at least one with holography.imager: none, found none"});
+  }
   check_file(settings.array.calibration_path, "array.calibration", is_settled, found);
   for (const PathOfProcessor& one : paths_of_processors(settings)) {
     check_file(one.path, one.key, is_settled, found);

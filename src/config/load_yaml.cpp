@@ -14,8 +14,7 @@
 
 #include "config/yaml_reader.hpp"
 #include "core/error.hpp"
-#include "core/system/memory_file.hpp"
-#include "core/system/regular_file.hpp"
+#include "core/system/files.hpp"
 
 namespace nearfield {
 namespace {

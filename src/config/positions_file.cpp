@@ -11,9 +11,8 @@
 
 #include "config/config.hpp"
 #include "core/error.hpp"
-#include "core/file_text.hpp"
-#include "core/place_text.hpp"
-#include "core/system/regular_file.hpp"
+#include "core/system/files.hpp"
+#include "core/text.hpp"
 
 namespace nearfield {
 namespace {

@@ -8,6 +8,8 @@
 
 namespace nearfield {
 
+struct DaemonSettings;
+
 /// A setting that is valid by itself and invalid in combination with another one.
 struct Contradiction {
   std::string key;      ///< the dotted key to blame
@@ -31,5 +33,14 @@ void check_frequencies(const Settings& settings, double sample_rate_hz, std::vec
 /// pitch, the unit, each processor, and every other setting that differs from its default. A value that is wrong by a
 /// factor or a sign is visible there. `sample_rate_hz` is the decimated rate; 0: spectra, which have none.
 std::vector<std::string> premises(const Settings& settings, double sample_rate_hz);
+
+/// Adds the contradictions among the settled keys below `daemon`.
+void check_daemon(const DaemonSettings& daemon, const IsSettled& is_settled, std::vector<Contradiction>& found);
+
+/// Adds the contradictions of daemon.limits that follow from the settings alone.
+void check_limits(const Settings& settings, const IsSettled& is_settled, std::vector<Contradiction>& found);
+
+/// Reasons why nearfieldd cannot start here: no processor, or settings name users, groups or files that are missing.
+std::vector<Contradiction> missing_here(const Settings& settings, const IsSettled& is_settled);
 
 }  // namespace nearfield

@@ -6,17 +6,15 @@
 #include <set>
 
 #include "config/config.hpp"
-#include "config/daemon_rules.hpp"
 #include "config/premises.hpp"
 #include "config/schema/front_end_kinds.hpp"
 #include "config/schema/processor_kinds.hpp"
-#include "config/spectra_of_processors.hpp"
-#include "core/bin_shares.hpp"
+#include "core/band.hpp"
 #include "core/error.hpp"
 #include "core/frame.hpp"
 #include "core/geometry.hpp"
-#include "core/image_grid.hpp"
-#include "core/layout.hpp"
+#include "core/images.hpp"
+#include "core/microphones.hpp"
 
 namespace nearfield {
 namespace {
@@ -259,7 +257,6 @@ void check_unread_operators(const HolographySettings& holography, const IsSettle
   check("wall.y_m", given.wall.y_m.has_value(), "null", given.wall.y_m.value_or(0.0));
   check("wall.reflection", given.wall.reflection != unread.wall.reflection, fmt::format("{}", unread.wall.reflection),
         given.wall.reflection);
-  check("tolerance", given.tolerance != unread.tolerance, fmt::format("{}", unread.tolerance), given.tolerance);
 }
 
 /// For holography, if its imager has no such prior.

@@ -53,8 +53,6 @@ struct DaemonSettings {
 
   /// Users and groups that may connect to a UNIX socket, beside root and the daemon's own user; names or numbers.
   struct Access {
-    std::uint32_t mode =
-        0666;  ///< mode of the socket's file; the peer's user, as the kernel reports it, decides in any case
     std::vector<std::string> allowed_users;
     std::vector<std::string> allowed_groups;
     friend bool operator==(const Access&, const Access&) = default;

@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
-#include <numeric>
-
-#include "core/settings.hpp"
+#include <functional>
 
 namespace nearfield {
 namespace {
@@ -25,12 +22,6 @@ constexpr std::array<FlagName, 12> kFlagNames = {
      {kFlagMemoryNotFull, "hops before it were not computed"},
      {kFlagInformationMissing, "more than a tenth of the information missing"},
      {kFlagDoubtfulInput, "input is not as announced"}}};
-
-double spacing_m(const std::vector<double>& positions_m) {
-  return positions_m.size() > 1
-             ? (positions_m.back() - positions_m.front()) / static_cast<double>(positions_m.size() - 1)
-             : std::numeric_limits<double>::quiet_NaN();
-}
 
 }  // namespace
 
@@ -51,44 +42,29 @@ std::string flags_in_words(std::uint32_t flags) {
   return text;
 }
 
-std::string unit_of_bands(const ImagesHeader& header) {
-  if (header.quantity == name_of(Quantity::kActiveIntensity)) {
-    return header.unit;
+ResultFrame::ResultFrame(const ResultHeader& header) : places_(places_of(header)) {
+  memory_.resize(places_.bytes / sizeof(std::uint64_t));
+  for (std::size_t i = 0; i < places_.places.size(); ++i) {
+    products_.emplace_back(product(i));
   }
-  return header.unit.find('/') == std::string::npos ? header.unit + "^2" : "(" + header.unit + ")^2";
+  frame.products = products_;
 }
 
-std::vector<double> ImagesHeader::surface_heights_m() const {
-  constexpr std::size_t kComponents = 3;
-  std::vector<double> heights_m;
-  for (std::size_t i = 0; i + 2 < std::min(normals.size(), surface_m.size()); i += kComponents) {
-    if (normals[i] != 0.0 || normals[i + 1] != 0.0 || normals[i + 2] != 0.0) {
-      heights_m.push_back(surface_m[i + 2]);
-    }
-  }
-  return heights_m;
+std::span<std::byte> ResultFrame::product(std::size_t index) {
+  const ProductPlaces::Place& place = places_.places[index];
+  return std::as_writable_bytes(std::span(memory_)).subspan(place.offset, place.bytes);
 }
 
-std::vector<float> radiated_power_w(const ImagesHeader& header, std::span<const std::complex<float>> images) {
-  const bool is_intensity = header.quantity == name_of(Quantity::kActiveIntensity);
-  std::vector<float> power_w(is_intensity ? header.values_per_frame() / std::max<std::size_t>(header.pixels(), 1) : 0);
-  radiated_power_w(header, images, power_w);
-  return power_w;
-}
-
-void radiated_power_w(const ImagesHeader& header, std::span<const std::complex<float>> images,
-                      std::span<float> power_w) {
-  if (power_w.empty()) {
-    return;
+std::string flaw_of_mask(const MaskChange& change, int microphones) {
+  const std::vector<int>& channels = change.channels;
+  if (std::adjacent_find(channels.begin(), channels.end(), std::greater_equal<>()) != channels.end()) {
+    return "expected channels in ascending order, each once";
   }
-  const double pixel_m2 = spacing_m(header.x_m) * spacing_m(header.y_m);
-  for (std::size_t i = 0; i < power_w.size(); ++i) {
-    const auto image = images.subspan(i * header.pixels(), header.pixels());
-    const double sum = std::accumulate(image.begin(), image.end(), 0.0, [](double so_far, std::complex<float> pixel) {
-      return so_far + static_cast<double>(pixel.real());
-    });
-    power_w[i] = static_cast<float>(pixel_m2 * sum);
+  if (!channels.empty() && (channels.front() < 0 || channels.back() >= microphones)) {
+    return fmt::format("expected channels from 0 to {}, found {}", microphones - 1,
+                       channels.front() < 0 ? channels.front() : channels.back());
   }
+  return "";
 }
 
 }  // namespace nearfield

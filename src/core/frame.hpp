@@ -1,5 +1,4 @@
 #pragma once
-#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -8,8 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/band.hpp"
-#include "core/geometry.hpp"
 #include "core/product.hpp"
 
 namespace nearfield {
@@ -79,69 +76,72 @@ struct Frame {
   std::span<const std::span<const std::byte>> products;
 };
 
-/// The images of one window.
-struct ImageFrame {
-  std::uint64_t first_sample = 0;  ///< bit-time of the window's first bit; for other inputs the sample or frame index
-  std::int64_t timestamp_ns = 0;   ///< time of first_sample, Unix, TAI
-  std::uint32_t flags = 0;
-  std::uint64_t missing_bits = 0;           ///< see Frame::missing_bit_times
-  std::vector<float> cutoff_rad_per_m;      ///< [frequency]; NaN where the filter has none
-  std::vector<float> slope;                 ///< [frequency]; NaN where the filter has none
-  std::vector<float> noise_pa;              ///< [frequency]; as in FilterReport, NaN if not measured
-  std::vector<float> error_estimate;        ///< [frequency]; as in FilterReport, NaN if not estimated
-  std::vector<std::complex<float>> images;  ///< [plane][frequency][row][column], column fastest; intensities are real
-  std::vector<float> radiated_power_w;      ///< [plane][frequency] for active intensities, else empty
-  std::vector<std::complex<float>> points;  ///< [plane][frequency][point]
-  std::vector<float> bands;                 ///< mean squares [plane][band][row][column], column fastest
+/// A frame with memory of its own.
+class ResultFrame {
+ public:
+  /// Makes a frame whose products are all zero.
+  explicit ResultFrame(const ResultHeader& header);
+  ResultFrame(const ResultFrame&) = delete;
+  ResultFrame& operator=(const ResultFrame&) = delete;
+  ResultFrame(ResultFrame&&) noexcept = default;
+  ResultFrame& operator=(ResultFrame&&) noexcept = default;
+  ~ResultFrame() = default;
+
+  Frame frame;
+  [[nodiscard]] std::span<std::byte> product(std::size_t index);
+  /// Values of the product of this name; empty if `header`, that of the constructor, has none.
+  template <class T>
+  [[nodiscard]] std::span<T> values(const ResultHeader& header, std::string_view name) {
+    const std::optional<std::size_t> index = header.index(name);
+    const std::span<std::byte> bytes = index ? product(*index) : std::span<std::byte>();
+    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+
+ private:
+  std::vector<std::uint64_t> memory_;
+  ProductPlaces places_;
+  std::vector<std::span<const std::byte>> products_;
 };
 
-/// Common description of all frames of a processor that images a surface. result_header() converts it to a
-/// ResultHeader.
-struct ImagesHeader {
-  std::string quantity;  ///< a Quantity's name
-  std::string unit;      ///< "Pa" | "m/s" | "m" | "W/m^2"
-  std::string config;    ///< the YAML as run
-  std::string device;
-  std::string front_end;
-  std::vector<double> frequencies_hz;
-  std::vector<double> planes_m;
-  std::vector<double> x_m;  ///< positions of the image's columns
-  std::vector<double> y_m;  ///< positions of the image's rows
-  std::vector<PlanePoint> points = {};
-  std::vector<Band> bands_hz = {};
-  bool holds_images = true;  ///< false: a file of points alone
-  /// Images on a surface only, [row][column][x, y, z], empty for planes: pixel positions in m, and normals of length 1;
-  /// z and the normal are 0 where there is no surface.
-  std::vector<double> surface_m = {};
-  std::vector<double> normals = {};
-  std::string processor = std::string(kFirstProcessor);
-  std::string kind = {};  ///< kind of the processor; empty if a file does not state it
-
-  [[nodiscard]] std::size_t pixels() const { return x_m.size() * y_m.size(); }
-  /// z of the pixels on a surface that is not a plane; empty for planes.
-  [[nodiscard]] std::vector<double> surface_heights_m() const;
-  [[nodiscard]] std::size_t values_per_frame() const { return planes_m.size() * frequencies_hz.size() * pixels(); }
+/// Information that precedes the frames of a processor.
+struct Beginning {
+  std::size_t processor = 0;  ///< index, as in Frame::processor
+  std::uint64_t epoch = 1;    ///< number of the configuration
+  std::uint64_t frames = 0;   ///< frames to expect; 0: not known, as for a live stream
+  /// Zero of a file's `time`, as in Frame::timestamp_ns: a recording's start. Empty: the first frame.
+  std::optional<std::int64_t> time_zero_ns{};
+  std::uint32_t microphones = 0;  ///< usable by the processor; 0: not known
+  std::vector<int> masked{};      ///< masked by the settings, ascending
 };
 
-/// The products of images, in the order of a frame: cutoff_rad_per_m, slope, noise_pa, error_estimate, radiated_power_w
-/// (active intensities only), points (if there are any), images and bands (if there are any).
-ResultHeader result_header(const ImagesHeader& header);
-/// Inverse of result_header(); empty if the products are of another kind.
-std::optional<ImagesHeader> images_header_of(const ResultHeader& header);
+/// Microphones masked because they were found bad, in addition to those of the settings, until the next change.
+struct MaskChange {
+  std::uint64_t first_bit_time = 0;  ///< first window computed with this mask, as Frame::first_bit_time
+  std::vector<int> channels;         ///< ascending; empty: no longer any
+  friend bool operator==(const MaskChange&, const MaskChange&) = default;
+};
 
-/// A frame's products [product]; they refer to the vectors of `frame`, which must stay unchanged.
-std::vector<std::span<const std::byte>> products_of(const ImagesHeader& header, const ImageFrame& frame);
-/// Copies a frame whose products are `header`'s. Throws std::invalid_argument if one has another size.
-ImageFrame image_frame_of(const ImagesHeader& header, const Frame& frame);
+/// Describes what is wrong with a mask for an array of so many microphones; empty if it is valid.
+std::string flaw_of_mask(const MaskChange& change, int microphones);
 
-/// Unit of a band's image: that of an intensity, else of the quantity's square.
-std::string unit_of_bands(const ImagesHeader& header);
-
-/// Power through the aperture towards the array, [plane][frequency], W: the sum of an active intensity's pixels times a
-/// pixel's area. Empty for other quantities. NaN for images one pixel wide or high, whose axes determine no area.
-std::vector<float> radiated_power_w(const ImagesHeader& header, std::span<const std::complex<float>> images);
-/// Writes the power into existing [plane][frequency] values; writes nothing for other quantities.
-void radiated_power_w(const ImagesHeader& header, std::span<const std::complex<float>> images,
-                      std::span<float> power_w);
+/// Receives the products of processors: a file, pictures, a ring for controllers, a socket. begin() is called for every
+/// processor before the first frame of any, and again with each new epoch, whose sizes and axes may differ. For a live
+/// stream write() does not block on readers, disk or network.
+class Output {
+ public:
+  Output() = default;
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+  virtual ~Output() = default;
+  /// May throw; then the previous epoch continues.
+  virtual void begin(const ResultHeader& header, const Beginning& beginning) = 0;
+  /// Takes a frame; its products are valid only during the call.
+  virtual void write(const Frame& frame) = 0;
+  /// Called before the frames of the window in which the mask takes effect. For a live stream it must not block, like
+  /// write().
+  virtual void mask(const MaskChange& /*change*/) {}
+  /// Called after the last frame of a recording; not if the run is aborted.
+  virtual void finish() {}
+};
 
 }  // namespace nearfield

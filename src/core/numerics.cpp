@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <numbers>
 #include <vector>
 
@@ -89,6 +90,25 @@ std::span<const GaussNode> gauss_rule(double phase_rad) {
   static const std::vector<std::vector<GaussNode>> kRules = make_rules();
   const double extra = std::clamp(std::ceil(phase_rad / 2), 0.0, static_cast<double>(kRules.size() - 1));
   return kRules[static_cast<std::size_t>(extra)];
+}
+
+bool is_fft_length(int n) {
+  if (n < 1) {
+    return false;
+  }
+  for (const int radix : {2, 3, 5, 7}) {
+    while (n % radix == 0) {
+      n /= radix;
+    }
+  }
+  return n == 1;
+}
+
+int next_fft_length(int n) {
+  while (!is_fft_length(n)) {
+    ++n;
+  }
+  return n;
 }
 
 }  // namespace nearfield

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
+#include <numbers>
 #include <set>
+#include <stdexcept>
 
 namespace nearfield {
 namespace {
@@ -127,6 +130,17 @@ const Product* ResultHeader::product(std::string_view name) const {
   return found == products.end() ? nullptr : &*found;
 }
 
+std::optional<std::size_t> ResultHeader::index(std::string_view name) const {
+  const Product* const found = product(name);
+  return found == nullptr ? std::nullopt : std::optional(static_cast<std::size_t>(found - products.data()));
+}
+
+const std::vector<double>& ResultHeader::coordinates(std::string_view axis) const {
+  static const std::vector<double> kNone;
+  const Axis* const found = this->axis(axis);
+  return found == nullptr ? kNone : found->values;
+}
+
 std::size_t ResultHeader::values(const Product& product) const {
   std::size_t count = 1;
   for (const std::string& name : product.axes) {
@@ -149,6 +163,24 @@ std::size_t ResultHeader::bytes(const Product& product) const {
 
 bool ResultHeader::has_layout_of(const ResultHeader& other) const {
   return axes == other.axes && products == other.products;
+}
+
+std::span<const std::byte> bytes_in(const ResultHeader& header, std::span<const std::span<const std::byte>> products,
+                                    std::string_view name) {
+  const std::optional<std::size_t> index = header.index(name);
+  if (!index) {
+    return {};
+  }
+  if (products.size() != header.products.size()) {
+    throw std::invalid_argument(
+        fmt::format("frame: expected {} products, found {}", header.products.size(), products.size()));
+  }
+  const std::size_t expected = header.bytes(header.products[*index]);
+  if (products[*index].size() != expected) {
+    throw std::invalid_argument(
+        fmt::format("frame: expected {} bytes of {}, found {}", expected, name, products[*index].size()));
+  }
+  return products[*index];
 }
 
 ProductPlaces places_of(const ResultHeader& header) {
@@ -186,6 +218,52 @@ std::string flaw_of(const ResultHeader& header) {
     }
   }
   return names.empty() ? "it has no products" : "";
+}
+
+namespace {
+
+constexpr double kReferencePressure_pa = 20e-6;   // rms
+constexpr double kReferenceIntensity = 1e-12;     ///< W/m^2
+constexpr double kReferenceVelocity = 5e-8;       // m/s rms, ISO 1683
+constexpr double kReferenceDisplacement = 1e-12;  // m rms
+
+/// True for a plain number, a power in W, or the square of a whole unit: "(m/s)^2", but not "W/m^2" or "1/s^2".
+bool is_unit_of_power(const std::string& unit) {
+  const bool is_square = unit.size() > 2 && unit.ends_with("^2");
+  const bool is_of_one_unit =
+      unit.find('/') == std::string::npos || (unit.front() == '(' && unit.find(')') + 3 == unit.size());
+  return unit.empty() || unit == "1" || unit == "W" || (is_square && is_of_one_unit);
+}
+
+}  // namespace
+
+double LevelRule::level(double value) const {
+  return value > 0.0 ? db_per_decade * std::log10(value / reference)
+                     : (std::isnan(value) ? value : -std::numeric_limits<double>::infinity());
+}
+
+double LevelRule::value(double level_db) const { return reference * std::pow(10.0, level_db / db_per_decade); }
+
+LevelRule level_rule(const Product& product) {
+  constexpr const char* kOfPressure = "dB re 20 \u00b5Pa";
+  if (product.unit == "Pa") {
+    return {20.0, kReferencePressure_pa * std::numbers::sqrt2, kOfPressure, true};
+  }
+  if (product.unit == "Pa^2") {
+    return {10.0, kReferencePressure_pa * kReferencePressure_pa, kOfPressure, true};
+  }
+  if (product.unit == "W/m^2") {
+    return {10.0, kReferenceIntensity, "dB re 1 pW/m\u00b2", false};
+  }
+  if (product.unit == "m/s" && product.type == ElementType::kComplex64) {
+    return {20.0, kReferenceVelocity * std::numbers::sqrt2, "dB re 50 nm/s", false};
+  }
+  if (product.unit == "m" && product.type == ElementType::kComplex64) {
+    return {20.0, kReferenceDisplacement * std::numbers::sqrt2, "dB re 1 pm", false};
+  }
+  const bool has_unit = !product.unit.empty() && product.unit != "1";
+  return {is_unit_of_power(product.unit) && product.type != ElementType::kComplex64 ? 10.0 : 20.0, 1.0,
+          has_unit ? fmt::format("dB re 1 {}", product.unit) : "dB re 1", false};
 }
 
 }  // namespace nearfield

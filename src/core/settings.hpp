@@ -13,7 +13,7 @@
 
 #include "core/band.hpp"
 #include "core/geometry.hpp"
-#include "core/layout.hpp"
+#include "core/microphones.hpp"
 
 namespace nearfield {
 
@@ -250,13 +250,15 @@ struct WallSettings {
 
 /// The prior of the imager `operators` (docs/how/operators.md).
 struct OperatorSettings {
+  /// Share of the prior's power at the microphones that the modes omit. No setting: it lies below the least noise that
+  /// is looked for, 1e-7, and a smaller one only adds modes.
+  static constexpr double kModesTolerance = 1e-8;
   std::optional<double> source_depth_m;  ///< depth of a sheet of sources below the surface; empty: a fraction of the
                                          ///< standoff
   std::string sources_path;              ///< positions of sources that replace the sheet; empty: none
   std::string templates_path;            ///< measured transfer functions from sources that replace the sheet; empty:
                                          ///< none
   WallSettings wall;
-  double tolerance = 1e-8;  ///< share of the prior's power at the microphones that the modes omit
 };
 
 struct HolographySettings {
@@ -314,5 +316,13 @@ struct Settings {
   DaemonSection daemon;
   std::set<std::string> explicit_keys;  ///< dotted names of the keys that the user gave, such as "array.rows"
 };
+
+/// Range of clock rates of one-bit microphones; each delivers a bit per clock period.
+inline constexpr double kSlowestClock_hz = 1e6;
+inline constexpr double kFastestClock_hz = 6.144e6;
+
+/// Range of lengths in settings and files, m: floating point can square and divide them safely.
+inline constexpr double kShortestLengthM = 1e-6;
+inline constexpr double kLongestLengthM = 100.0;
 
 }  // namespace nearfield

@@ -68,4 +68,13 @@ std::string text_of_extent(std::span<const double> xyz_m) {
   return text;
 }
 
+std::string FileTextStyle::operator()(std::string_view text) const {
+  return is_shown_ ? "\"" + shown_text(text) + "\"" : "other text";
+}
+
+std::string message_for_owner(const std::exception& error) {
+  const auto* const of_file = dynamic_cast<const FileTextError*>(&error);
+  return of_file != nullptr ? of_file->for_owner() : error.what();
+}
+
 }  // namespace nearfield

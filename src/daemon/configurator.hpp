@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/system/file_descriptor.hpp"
+#include "core/system/files.hpp"
 #include "daemon/live/epoch.hpp"
 
 namespace nearfield::daemon {

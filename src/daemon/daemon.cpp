@@ -21,20 +21,20 @@
 #include "config/config.hpp"
 #include "config/load_yaml.hpp"
 #include "config/premises.hpp"
+#include "control/checks/check.hpp"
 #include "control/crash/crash_report.hpp"
-#include "control/metrics/clock_metrics.hpp"
-#include "control/service/realtime.hpp"
-#include "control/socket/exposure.hpp"
+#include "control/metrics/metrics.hpp"
+#include "control/service/worker.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 #include "core/system/clocks.hpp"
-#include "core/system/file_descriptor.hpp"
-#include "core/system/mapped_memory.hpp"
+#include "core/system/files.hpp"
+#include "core/system/memory.hpp"
 #include "daemon/device_check.hpp"
 #include "daemon/signals.hpp"
 #include "engine/microphone_watch.hpp"
-#include "limits/limit_words.hpp"
-#include "stream/sources/pacer.hpp"
+#include "limits/limit_watch.hpp"
+#include "stream/sources/playback.hpp"
 
 namespace nearfield::daemon {
 namespace {
@@ -123,6 +123,13 @@ nlohmann::json configuration_file(const std::string& path) {
   return !is_file ? nlohmann::json() : nlohmann::json(std::filesystem::absolute(path).lexically_normal().string());
 }
 
+/// Ends the process if a device fails, like the engine's thread. After other errors what was in effect stays.
+void end_at_device_error(const std::exception& error) {
+  if (const auto* const of_device = dynamic_cast<const DeviceError*>(&error); of_device != nullptr) {
+    end_process(of_device->exit_code(), of_device->what());
+  }
+}
+
 Beginning beginning_of(const Epoch& epoch, std::size_t processor) {
   return {.processor = processor, .epoch = epoch.number};
 }
@@ -197,8 +204,8 @@ Daemon::Daemon(DaemonOptions options)
   make_socket_folders();
   open_outputs();
   // A separate worker, since a search may take seconds, during which microphones must remain watched.
-  health_worker_ = std::make_unique<BackgroundWorker>("nf-health");
-  search_worker_ = std::make_unique<BackgroundWorker>("nf-search", BackgroundWorker::Priority::kLow);
+  health_worker_ = std::make_unique<control::Worker>("nf-health", end_at_device_error);
+  search_worker_ = std::make_unique<control::Worker>("nf-search", end_at_device_error, control::Worker::Priority::kLow);
   health_ = std::make_unique<HealthTask>(*health_worker_, health_hooks(first->plan.settings.array.geometry));
   health_->prepare(*first);
   search_ = std::make_unique<SearchTask>(*search_worker_, [this](const SearchChain::Found& found, std::uint64_t epoch) {
@@ -925,12 +932,12 @@ void Daemon::stop() {
     reloader_.join();
   }
   const std::array workers = {health_worker_.get(), search_worker_.get()};
-  for (BackgroundWorker* worker : workers) {
+  for (control::Worker* worker : workers) {
     if (worker != nullptr) {
       worker->request_close();
     }
   }
-  for (BackgroundWorker* worker : workers) {
+  for (control::Worker* worker : workers) {
     if (worker != nullptr) {
       worker->close();
     }

@@ -23,10 +23,8 @@
 #include "daemon/configurator.hpp"
 #include "daemon/live/accounts.hpp"
 #include "daemon/live/frame_watch.hpp"
-#include "daemon/live/hop_boundary.hpp"
 #include "daemon/live/input_watch.hpp"
 #include "daemon/live/live_engine.hpp"
-#include "daemon/live/stream_news.hpp"
 #include "daemon/signals.hpp"
 #include "daemon/summary.hpp"
 #include "daemon/web.hpp"
@@ -134,8 +132,8 @@ class Daemon {
   std::unique_ptr<HealthTask> health_;
   std::unique_ptr<SearchTask> search_;
   // Threads of the two tasks, destroyed before them.
-  std::unique_ptr<BackgroundWorker> health_worker_;
-  std::unique_ptr<BackgroundWorker> search_worker_;
+  std::unique_ptr<control::Worker> health_worker_;
+  std::unique_ptr<control::Worker> search_worker_;
   std::unique_ptr<LiveEngine> engine_;
   std::unique_ptr<Configurator> configurator_;
   std::unique_ptr<control::Watchdog> watchdog_;

@@ -13,11 +13,10 @@
 
 #include "cl/device.hpp"
 #include "config/config.hpp"
-#include "config/data_rates.hpp"
 #include "config/live_samples.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
-#include "core/image_grid.hpp"
+#include "core/images.hpp"
 #include "core/system/host.hpp"
 #include "daemon/live/live_input.hpp"
 #include "engine/devices.hpp"

@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "core/error.hpp"
-#include "core/system/file_descriptor.hpp"
+#include "core/system/files.hpp"
 
 namespace nearfield::daemon {
 

@@ -1,7 +1,6 @@
 #include "daemon/summary.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "daemon/live/accounts.hpp"
@@ -13,11 +12,7 @@ constexpr double kMs = 1e3;
 constexpr double kNs_s = 1e-9;
 
 nlohmann::json percentiles_ms(const control::LatencyCounts& counts, std::int64_t largest_ns) {
-  nlohmann::json out;
-  for (const auto& [name, fraction] : {std::pair("median", 0.5), std::pair("p99", 0.99), std::pair("p999", 0.999)}) {
-    const double value = kMs * counts.percentile_s(fraction);
-    out[name] = std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
-  }
+  nlohmann::json out = control::percentiles_ms(counts);
   out["max"] = kMs * kNs_s * static_cast<double>(largest_ns);
   return out;
 }

@@ -9,7 +9,7 @@
 #include "control/service/service_manager.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
-#include "page/metrics_site.hpp"
+#include "page/page.hpp"
 
 namespace nearfield::daemon {
 namespace {

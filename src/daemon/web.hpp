@@ -10,9 +10,9 @@
 
 #include "control/metrics/metrics.hpp"
 #include "core/settings.hpp"
+#include "page/guard.hpp"
 #include "page/http_server.hpp"
 #include "page/page.hpp"
-#include "page/token.hpp"
 
 namespace nearfield::daemon {
 

@@ -37,8 +37,6 @@ std::vector<int> few_or_throw(const std::string& place, const std::vector<bool>&
 /// Throws DataError if the rms is not positive and finite.
 void require_sound(const std::string& place, double rms_pa);
 
-EncodeReport encode_spectra(const std::filesystem::path& input, const std::filesystem::path& output,
-                            const EncodeOptions& options, const ProgressCallback& progress);
 EncodeReport encode_time_data(const std::filesystem::path& input, const std::filesystem::path& output,
                               const EncodeOptions& options, const ProgressCallback& progress);
 EncodeReport encode_sound_file(const std::filesystem::path& input, const std::filesystem::path& output,

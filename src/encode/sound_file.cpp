@@ -16,7 +16,7 @@
 
 #include "core/error.hpp"
 #include "core/geometry.hpp"
-#include "simulate/points/interpolator.hpp"
+#include "simulate/points/signal.hpp"
 
 namespace nearfield {
 namespace {

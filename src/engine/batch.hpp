@@ -23,7 +23,7 @@ struct WindowRange {
 
 /// Status of a computed window, without its products.
 struct WindowStatus {
-  std::uint32_t flags = 0;  ///< flags of the run's front end and of the first processor's products
+  std::uint32_t flags = 0;  ///< flags of the run's front end and, if it is prompt, of the first processor's products
   int non_finite_microphones = 0;
   std::uint64_t missing_bits = 0;  ///< bit-times that never arrived, as in WindowRange
 };
@@ -33,7 +33,7 @@ struct BatchState {
   /// Windows of a front end.
   struct Tap {
     std::size_t absent = 0;   ///< leading windows that would begin before the stream's origin
-    std::size_t present = 0;  ///< the others, once they are enqueued
+    std::size_t present = 0;  ///< the others
     bool is_enqueued = false;
     std::optional<std::size_t> taker;    ///< the processor that reads the status back; none: the tap does
     std::vector<WindowStatus> statuses;  ///< [window], without the absent ones

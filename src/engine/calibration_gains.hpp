@@ -2,7 +2,7 @@
 #include <complex>
 #include <vector>
 
-#include "core/array_files.hpp"
+#include "core/microphones.hpp"
 #include "core/settings.hpp"
 
 namespace nearfield {

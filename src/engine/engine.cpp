@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -12,13 +13,16 @@
 #include "cl/device.hpp"
 #include "config/config.hpp"
 #include "config/schema/front_end_kinds.hpp"
-#include "config/spectra_of_processors.hpp"
+#include "config/schema/processor_kinds.hpp"
 #include "core/error.hpp"
+#include "core/images.hpp"
 #include "engine/calibration_gains.hpp"
 #include "engine/devices.hpp"
 #include "engine/engine_parts.hpp"
-#include "frontend/samples/decimator_design.hpp"
+#include "frontend/samples/decimator.hpp"
 #include "imaging/priors/make_mask.hpp"
+#include "processors/images/bands.hpp"
+#include "processors/images/image_plan.hpp"
 #include "processors/images/settings.hpp"
 
 namespace nearfield {
@@ -156,9 +160,19 @@ Engine::Engine(const EnginePlan& plan, std::vector<std::size_t> devices)
     taps_.front().plan = front_end_plan(plan);
     taps_.front().wants_samples = front_end_entry(plan.settings.front_end.kind).cuts_samples;
   }
-  devices.resize(plan.settings.processors.size());
-  for (std::size_t i = 0; plan.has_processor && i < devices.size(); ++i) {
-    taps_of_settings_.push_back(tap_for(plan.settings.processors[i], devices[i]));
+  if (plan.has_processor) {
+    processors_ = processors_of(
+        plan.settings, has_spectra ? plan.spectra_hz.size() : taps_.front().plan.settings.frequencies_hz.size());
+    if (processors_.size() > plan.settings.processors.size()) {
+      devices.insert(devices.begin(), 0);  // the processor of `holography` works on the run's device
+    }
+    devices.resize(processors_.size());
+  }
+  for (std::size_t i = 0; i < processors_.size(); ++i) {
+    taps_of_settings_.push_back(tap_for(processors_[i], devices[i]));
+  }
+  if (plan.has_processor && processors_.empty()) {
+    throw ConfigError("processors: expected at least one with holography.imager: none, found none");
   }
 }
 
@@ -224,15 +238,6 @@ std::size_t Engine::shared(Tap tap) {
   return taps_.size() - 1;
 }
 
-void Engine::finish(Tap& tap) {
-  if (!tap.has_front_end && plan_.input != InputForm::kSpectra) {
-    set_frequencies(tap, {});
-  }
-  if (tap.wants_samples && plan_.input == InputForm::kBits) {
-    tap.history_samples = std::max<std::uint64_t>(tap.history_samples, kDecimatorHistoryWords);
-  }
-}
-
 std::optional<Engine::SampleTap> Engine::sample_tap(std::size_t device) const {
   // Keep two windows: the window itself, and those behind it that are computed together.
   const std::int64_t batch_samples =
@@ -251,13 +256,9 @@ std::optional<Engine::SampleTap> Engine::sample_tap(std::size_t device) const {
 
 /// True if some processor of the tap needs masks with predictions from all microphones, which are slow to make.
 bool Engine::feeds_from_all(const Tap& tap) const {
-  if (!plan_.has_processor) {
-    return false;
-  }
-  const Settings& settings = plan_.settings;
-  bool is_needed = &tap == &taps_.front() && fills_from_all(first_kind(settings, tap.array.frequencies_hz.size()));
-  for (std::size_t i = 0; i < settings.processors.size(); ++i) {
-    is_needed |= &tap == &taps_[taps_of_settings_[i]] && fills_from_all(settings.processors[i].kind);
+  bool is_needed = false;
+  for (std::size_t i = 0; i < processors_.size(); ++i) {
+    is_needed |= &tap == &taps_[taps_of_settings_[i]] && fills_from_all(processors_[i].kind);
   }
   return is_needed;
 }
@@ -269,12 +270,8 @@ std::optional<Quantity> Engine::imaged_of(const Tap& tap) const {
     const bool is_pressure = quantity == Quantity::kPressure && imaged.value_or(quantity) == quantity;
     imaged = is_pressure ? Quantity::kPressure : Quantity::kNormalVelocity;
   };
-  const Settings& settings = plan_.settings;
-  if (plan_.has_processor && &tap == &taps_.front() && settings.holography.imager != ImagerKind::kNone) {
-    add(settings.holography.quantity);
-  }
-  for (std::size_t i = 0; plan_.has_processor && i < settings.processors.size(); ++i) {
-    const auto* const own = dynamic_cast<const ImageKindSettings*>(settings.processors[i].own.get());
+  for (std::size_t i = 0; i < processors_.size(); ++i) {
+    const auto* const own = dynamic_cast<const ImageKindSettings*>(processors_[i].own.get());
     if (own != nullptr && &tap == &taps_[taps_of_settings_[i]]) {
       add(own->images.quantity);
     }
@@ -301,61 +298,52 @@ void Engine::set_frequencies(Tap& tap, const std::vector<double>& computed_hz) {
 
 std::vector<Engine::Wanted> Engine::wanted_processors() const {
   std::vector<Wanted> wanted;
-  if (!plan_.has_processor) {
-    return wanted;
-  }
-  const auto add = [&](const std::string& name, std::string_view kind, int every_hops, std::size_t index,
-                       const Settings& settings, const ProcessorNeeds& needs, std::unique_ptr<KindSettings> own) {
+  for (std::size_t i = 0; i < processors_.size(); ++i) {
+    const ProcessorSettings& processor = processors_[i];
+    const Tap& tap = taps_[taps_of_settings_[i]];
     Wanted& one = wanted.emplace_back();
-    one.kind = std::string(kind);
-    one.every_hops = every_hops;
-    one.tap = index;
-    one.device = taps_[index].device;
-    one.needs = needs;
-    one.settings = std::make_unique<Settings>(settings);
-    one.own = std::move(own);
-    one.plan = {.name = name,
+    one.kind = processor.kind;
+    one.every_hops = processor.every_hops;
+    one.tap = taps_of_settings_[i];
+    one.device = tap.device;
+    one.needs = needs_of(plan_.settings, processor, plan_.sample_rate_hz);
+    one.settings = std::make_unique<Settings>(settings_of(plan_.settings, processor, plan_.sample_rate_hz));
+    one.own = processor.own ? processor.own->copy() : nullptr;
+    one.plan = {.name = processor.name,
                 .settings = one.settings.get(),
                 .own = one.own.get(),
-                .array = taps_[index].array,
-                .frequencies_hz = taps_[index].frequencies_hz,
-                .every_hops = every_hops,
+                .array = tap.array,
+                .frequencies_hz = tap.frequencies_hz,
+                .every_hops = processor.every_hops,
                 .sample_rate_hz = plan_.sample_rate_hz,
                 .input_is_finite = plan_.input == InputForm::kBits,
-                .batch = settings.device.batch,
+                .batch = plan_.settings.device.batch,
                 .track_ids = plan_.track_ids,
                 .files = plan_.files};
-  };
-  const Settings& settings = plan_.settings;
-  add(std::string(kFirstProcessor), first_kind(settings, taps_[0].array.frequencies_hz.size()), 1, 0, settings, {},
-      first_settings(settings.holography));
-  for (std::size_t i = 0; i < settings.processors.size(); ++i) {
-    const ProcessorSettings& processor = settings.processors[i];
-    add(processor.name, processor.kind, processor.every_hops, taps_of_settings_[i],
-        settings_of(settings, processor, plan_.sample_rate_hz), needs_of(settings, processor, plan_.sample_rate_hz),
-        processor.own ? processor.own->copy() : nullptr);
   }
   return wanted;
 }
 
 void Engine::add_results(const Wanted& wanted, ProcessorBase& processor) {
   ResultHeader header = processor.header();
+  std::vector<int> subset = subset_of(header);
   header.config = to_yaml(plan_.settings);
   header.device = device_name_of(wanted.device);
   header.front_end = taps_[wanted.tap].name;
-  const auto* const images = dynamic_cast<const ImagesOnHost*>(&processor);
-  if (images != nullptr && results_.empty()) {
-    schedule_ = SearchSchedule(static_cast<std::uint64_t>(images->plan().search_every_hops()));
-  } else if (images != nullptr) {  // only the first processor searches
-    header.memory_hops = *header.memory_hops - kSearchesOfMemory * std::int64_t{images->plan().search_every_hops()};
+  auto* const searching = dynamic_cast<Searching*>(&processor);
+  if (searching != nullptr && searching->search_every_hops() > 0 && !searcher_) {
+    searcher_ = results_.size();
+    schedule_ = SearchSchedule(static_cast<std::uint64_t>(searching->search_every_hops()));
   }
-  const std::span<const int> subset = processor.subset();
+  const bool makes_images = images_of(header) != nullptr;
   results_.push_back({.header = std::move(header),
                       .every_hops = wanted.every_hops,
                       .tap = wanted.tap,
-                      .subset = {subset.begin(), subset.end()},
+                      .sample_window = static_cast<std::uint64_t>(wanted.needs.sample_window),
+                      .subset = std::move(subset),
                       .processor = &processor,
-                      .images = images});
+                      .searching = searching,
+                      .makes_images = makes_images});
 }
 
 std::uint64_t Engine::history_samples() const {
@@ -381,23 +369,40 @@ bool Engine::reaches(std::size_t processor, std::uint64_t first_sample) const {
   return static_cast<std::int64_t>(first_sample) >= taps_[tap_of(processor)].lead_samples;
 }
 
-std::vector<std::uint64_t> Engine::begin_taps(std::uint64_t first_window, std::uint64_t origin) {
+void Engine::seek(std::uint64_t first_window, std::uint64_t origin) {
   origin_ = origin;
-  std::vector<std::uint64_t> begins;
-  for (const Tap& tap : taps_) {
+  for (Tap& tap : taps_) {
     std::uint64_t window = first_window;
     while (static_cast<std::int64_t>(window - origin) < tap.lead_samples) {
       window = clock_.later(window, 1);  // first window that the tap can have; sliding sums count hops from it
     }
     const std::uint64_t first = tap.first(window);
-    begins.push_back(first - std::min(tap.history_samples, first - origin));
+    tap.begin = first - std::min(tap.history_samples, first - origin);
   }
-  return begins;
+}
+
+std::uint64_t Engine::samples_begin(std::size_t device) const {
+  std::uint64_t begin = std::numeric_limits<std::uint64_t>::max();
+  for (const Tap& tap : taps_) {
+    begin = tap.device == device && tap.wants_samples ? std::min(begin, tap.begin) : begin;
+  }
+  return begin;
+}
+
+std::size_t Engine::words_per_sample() const {
+  const ArraySettings& array = plan_.settings.array;
+  return static_cast<std::size_t>(kBitsPerWord * words_per_bit_time(array.layout, array.geometry));
+}
+
+SampleSpan Engine::window_of(const BatchState& batch, std::size_t tap, std::size_t present) const {
+  const std::uint64_t first = taps_[tap].first(clock_.later(batch.first_sample, batch.taps[tap].absent + present));
+  return {.first = first, .end = first + static_cast<std::uint64_t>(taps_[tap].window_samples)};
 }
 
 std::int64_t Engine::computed_memory_hops(std::size_t processor) const {
   const std::int64_t memory_hops = results_.at(processor).header.memory_hops.value_or(0);
-  return processor == 0 ? memory_hops - kSearchesOfMemory * static_cast<std::int64_t>(schedule_.every()) : memory_hops;
+  return processor == searcher_ ? memory_hops - kSearchesOfMemory * static_cast<std::int64_t>(schedule_.every())
+                                : memory_hops;
 }
 
 std::span<const float> Engine::in_channel_order(std::span<const float> samples) {
@@ -449,7 +454,5 @@ std::size_t Engine::possible_in_flight(const std::vector<Wanted>& wanted) const 
   const bool is_possible = takes_turns && !wanted.empty() && plan_.input != InputForm::kSpectra;
   return is_possible ? std::clamp<std::size_t>(plan_.batches_in_flight, 1, 2) : 1;
 }
-
-ImagesHeader images_header(const Engine& engine) { return images_header_of(engine.header(0)).value(); }
 
 }  // namespace nearfield

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <complex>
 #include <cstdint>
@@ -13,20 +14,19 @@
 
 #include "cl/device.hpp"
 #include "config/schema/processor_kinds.hpp"
-#include "core/array_files.hpp"
 #include "core/error.hpp"
 #include "core/frame.hpp"
-#include "core/microphone_use.hpp"
+#include "core/microphones.hpp"
 #include "core/settings.hpp"
-#include "core/streaming_copy.hpp"
+#include "core/system/memory.hpp"
 #include "engine/batch.hpp"
 #include "engine/search_schedule.hpp"
 #include "engine/stream_clock.hpp"
 #include "frontend/front_end.hpp"
+#include "frontend/samples/decimator.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "imaging/shared/microphone_mask.hpp"
+#include "imaging/shared/array_plan.hpp"
 #include "imaging/shared/search.hpp"
-#include "processors/images/image_processor.hpp"
 #include "processors/processor.hpp"
 
 namespace nearfield {
@@ -98,7 +98,7 @@ class Engine {
   [[nodiscard]] std::uint64_t history_samples() const;
   /// Announces a gap: the next push does not follow on the last one, and the next window begins at `first_window`.
   /// Pushes begin history_samples() before it, or at `origin`, before which there is no data.
-  virtual void seek(std::uint64_t first_window, std::uint64_t origin) = 0;
+  virtual void seek(std::uint64_t first_window, std::uint64_t origin);
   /// Samples that live streams push at a time: an engine that computes window by window starts with page-locked memory
   /// for these alone. A larger push allocates what it needs; where the pushes before a window exceed the memory, a push
   /// waits until the device has fetched the earlier ones.
@@ -159,18 +159,14 @@ class Engine {
   /// Measured spectra of one of the windows of the batch begun last, [frequency][row][column], Pa, neither calibrated
   /// nor interpolated. Waits for the device; meant for occasional use.
   void read_spectra(const FinishedBatch& batch, std::size_t window, std::span<std::complex<float>> spectra) const;
-  /// Computes the first processor's products of the batch begun last again, after a change. Statuses and the products
-  /// of other processors stay.
-  void image_again(const FinishedBatch& batch);
-  /// Images of a batch by the first processor: [window][plane][frequency][row][column]; with bands, their auxiliary
-  /// planes follow the frequencies. Empty where it makes none.
-  [[nodiscard]] std::span<const std::complex<float>> images(const FinishedBatch& batch) const;
-  /// [window][frequency] as images(): filters, noise and errors.
-  [[nodiscard]] std::span<const FilterReport> reports(const FinishedBatch& batch) const;
+  /// Computes a prompt processor's products of the batch begun last again, after a change. Statuses and the products of
+  /// other processors stay.
+  void compute_again(const FinishedBatch& batch, std::size_t processor);
 
   /// Number of processors; 0 where the plan asks for spectra alone.
   [[nodiscard]] std::size_t processors() const { return results_.size(); }
-  /// Processor 0 is the one of the settings' `holography`; the others follow in the settings' order.
+  /// Processor 0 is the one of the settings' `holography` unless that wants no images; the others follow in the
+  /// settings' order.
   [[nodiscard]] const ResultHeader& header(std::size_t processor) const { return results_.at(processor).header; }
   [[nodiscard]] int every_hops(std::size_t processor) const { return results_.at(processor).every_hops; }
   /// True if a processor has a frame at this hop, counted from bit-time 0 of the stream.
@@ -200,20 +196,22 @@ class Engine {
   void use(const Masks& masks);
   /// Mask in effect for array_plan().
   [[nodiscard]] std::shared_ptr<const MicrophoneMask> mask() const { return mask_; }
-  /// Makes the search for the first processor's findings in this engine's spectra. It may run on any thread and outlive
-  /// the engine; null where the settings disable searches, or the processor has none.
+  /// The processor with a search, which is one at most; nothing where none has one, or the settings disable it.
+  [[nodiscard]] std::optional<std::size_t> searcher() const { return searcher_; }
+  /// Makes the search of searcher() in this engine's spectra. It may run on any thread and outlive the engine; null
+  /// where there is none.
   [[nodiscard]] std::unique_ptr<Search> make_search() const {
-    return results_.empty() ? nullptr : results_.front().processor->make_search();
+    return searcher_ ? results_[*searcher_].searching->make_search() : nullptr;
   }
   /// Marks the start of a stream: processors that average over windows, or remember them, drop their state.
   void forget();
   /// Like forget(), but only for processors whose memory is unbounded or unknown.
   void forget_unbounded();
-  /// Puts a search's findings into effect; waits for the device.
+  /// Puts the findings of searcher()'s search into effect; waits for the device.
   void adopt(const std::shared_ptr<const Findings>& findings);
   /// Sets the number of the search whose findings are in effect (SearchSchedule).
   void set_search(std::uint64_t number) { search_ = number; }
-  /// Schedule of the first processor's search.
+  /// Schedule of the search.
   [[nodiscard]] SearchSchedule search_schedule() const { return schedule_; }
   /// Hops to compute before a processor's frame so that it equals the whole stream's, given the right findings in
   /// effect for them; kUnboundedMemory: all.
@@ -222,15 +220,13 @@ class Engine {
   [[nodiscard]] std::size_t spectra_values() const {
     return array_plan().frequencies_hz.size() * static_cast<std::size_t>(array_plan().geometry.channels());
   }
-  /// Fills the first processor's products of a window into `frame`, whose other members stay.
-  void fill(const Batch& batch, std::size_t window, ImageFrame& frame);
 
   /// Requested frequencies, as actually computed.
   [[nodiscard]] const std::vector<double>& frequencies_hz() const { return taps_.front().frequencies_hz; }
   /// Name of the front end with its planned choices, such as the kernel; "none (spectra)" when there is none.
   [[nodiscard]] const std::string& front_end_name() const { return taps_.front().name; }
-  /// Path and sizes of the first processor.
-  [[nodiscard]] virtual std::string imager_name() const = 0;
+  /// Path and sizes of a processor.
+  [[nodiscard]] virtual std::string description(std::size_t processor) const = 0;
 
  protected:
   /// `devices`: index per entry of Settings::processors, 0 for the run's device; empty: all work on that one.
@@ -244,6 +240,7 @@ class Engine {
     int every_hops = 1;             ///< the smallest cadence of its processors
     std::int64_t lead_samples = 0;  ///< lead of its windows over the run's; negative: they begin later
     std::uint64_t history_samples = 0;
+    std::uint64_t begin = 0;  ///< first pushed sample for it, since the last seek()
     ArrayPlan array;
     std::uint32_t constant_flags = 0;    ///< flags that follow from the array alone
     std::vector<double> frequencies_hz;  ///< requested ones, without the bins of bands
@@ -277,14 +274,12 @@ class Engine {
   /// taps()[0] is the run's.
   [[nodiscard]] std::vector<Tap>& taps() { return taps_; }
   [[nodiscard]] const std::vector<Tap>& taps() const { return taps_; }
-  /// Makes the front end of a tap by `make(plan)` and records its history, frequencies and name. ConfigErrors name the
-  /// processor's keys.
+  /// Makes the front end of a tap by `make(plan)`, where it has one, and records history and frequencies; null where it
+  /// has none. ConfigErrors name the processor's keys.
   template <typename Make>
   auto make_front_end_of(Tap& tap, Make make);
   /// Sets the frequencies of the computed spectra. Throws ConfigError.
   void set_frequencies(Tap& tap, const std::vector<double>& computed_hz);
-  /// Completes a tap, once its front end (if any) is made, with what samples need.
-  void finish(Tap& tap);
   /// Sample buffer to be shared on a device; none where nothing there works on samples.
   [[nodiscard]] std::optional<SampleTap> sample_tap(std::size_t device) const;
   /// Processors of the plan; call it once all taps have their frequencies.
@@ -292,9 +287,17 @@ class Engine {
   /// Records a processor that was made, which lives as long as the engine.
   void add_results(const Wanted& wanted, ProcessorBase& processor);
   [[nodiscard]] std::size_t tap_of(std::size_t processor) const { return results_.at(processor).tap; }
-  /// Notes the origin that seek() names. Returns, for each tap, the first sample to feed its front end with; the
-  /// decimated samples of a device begin with the first of their taps.
-  std::vector<std::uint64_t> begin_taps(std::uint64_t first_window, std::uint64_t origin);
+  [[nodiscard]] bool has_subset(std::size_t processor) const { return !results_.at(processor).subset.empty(); }
+  /// Decimated samples per window that a processor works on; 0: none.
+  [[nodiscard]] std::uint64_t sample_window(std::size_t processor) const {
+    return results_.at(processor).sample_window;
+  }
+  /// First pushed sample for the decimated samples of a device: that of the first of their taps.
+  [[nodiscard]] std::uint64_t samples_begin(std::size_t device) const;
+  /// Words of the wire per decimated sample of all channels.
+  [[nodiscard]] std::size_t words_per_sample() const;
+  /// Samples of a tap's window, the one numbered `present` of a batch's windows that the tap has.
+  [[nodiscard]] SampleSpan window_of(const BatchState& batch, std::size_t tap, std::size_t present) const;
   /// Hops of the windows that a tap has, without the first, absent ones.
   [[nodiscard]] static FrameHops hops_without(const BatchState& batch, std::size_t absent);
   /// Called when a processor begins on a batch: notes which of its products may depend on hops that were not computed,
@@ -308,8 +311,8 @@ class Engine {
   virtual void wait_for(BatchState& batch) = 0;
   /// Enqueues late processors on a finished batch.
   virtual void enqueue_late(const std::shared_ptr<BatchState>& batch, std::span<const std::size_t> processors) = 0;
-  /// Computes the first processor's products again, and waits.
-  virtual void compute_again(BatchState& batch) = 0;
+  /// Computes a processor's products again, and waits.
+  virtual void run_again(BatchState& batch, std::size_t processor) = 0;
   virtual void copy_spectra(std::size_t window, std::span<std::complex<float>> spectra) const = 0;
   /// Flags of a window's products that the processor and its tap found. `present`: number of the window among those
   /// that the tap has.
@@ -345,9 +348,11 @@ class Engine {
     ResultHeader header;
     int every_hops = 1;
     std::size_t tap = 0;
-    std::vector<int> subset;  ///< see ProcessorBase::subset()
+    std::uint64_t sample_window = 0;  ///< see sample_window()
+    std::vector<int> subset;          ///< see subset_of()
     ProcessorBase* processor = nullptr;
-    const ImagesOnHost* images = nullptr;  ///< null where it makes none
+    Searching* searching = nullptr;  ///< null where it has no findings
+    bool makes_images = false;
     std::array<std::uint64_t, 2> begun{};  ///< [place] number of the batch begun last
   };
   /// A free state for the windows, with a number and a place.
@@ -356,7 +361,7 @@ class Engine {
   void begin_hops(BatchState& batch, std::uint64_t first_hop);
   /// Counts a batch whose work is enqueued.
   Batch begun(std::shared_ptr<BatchState> batch);
-  /// Counts, for each tap, how many of the windows it cannot have.
+  /// Counts, for each tap, how many of the windows it has.
   void count_absent(BatchState& batch) const;
   /// Makes a batch's statuses of those of its first tap.
   void take_statuses(BatchState& batch) const;
@@ -383,12 +388,14 @@ class Engine {
   std::uint64_t last_number_ = 0;                       ///< number of the batch begun last
   std::size_t place_ = 0;                               ///< its place
   SearchSchedule schedule_;
+  std::optional<std::size_t> searcher_;
   std::uint64_t search_ = SearchSchedule::kNoNumber;  ///< number of the search in effect
   std::uint64_t searched_hop_ = 0;        ///< since this hop the findings in effect were those of the whole stream
   std::uint64_t first_hop_ = 0;           ///< all hops from this one to end_hop_ were computed
   std::optional<std::uint64_t> end_hop_;  ///< end of the computed hops; none where nothing is remembered
   std::vector<Tap> taps_;
-  std::vector<std::size_t> taps_of_settings_;  ///< [processor of Settings::processors]
+  std::vector<ProcessorSettings> processors_;  ///< all of the plan; empty where it asks for spectra alone
+  std::vector<std::size_t> taps_of_settings_;  ///< [processor]
   std::vector<Results> results_;               ///< [processor]
   std::shared_ptr<const MicrophoneMask> mask_;
   std::vector<std::vector<std::int32_t>> masked_;  ///< [tap] channels, ascending
@@ -402,14 +409,26 @@ std::string with_keys_of(const std::string& owner, const std::string& message);
 
 template <typename Make>
 auto Engine::make_front_end_of(Tap& tap, Make make) {
-  try {
-    auto front_end = make(tap.plan);
-    tap.history_samples = front_end->history_words();
-    set_frequencies(tap, front_end->actual_frequencies_hz());
+  decltype(make(tap.plan)) front_end;
+  if (plan_.input == InputForm::kSpectra) {
+    set_frequencies(tap, plan_.spectra_hz);
     return front_end;
-  } catch (const ConfigError& error) {
-    throw ConfigError(with_keys_of(tap.owner, error.what()));
   }
+  if (tap.has_front_end) {
+    try {
+      front_end = make(tap.plan);
+      tap.history_samples = front_end->history_words();
+      set_frequencies(tap, front_end->actual_frequencies_hz());
+    } catch (const ConfigError& error) {
+      throw ConfigError(with_keys_of(tap.owner, error.what()));
+    }
+  } else {
+    set_frequencies(tap, {});
+  }
+  if (tap.wants_samples && plan_.input == InputForm::kBits) {
+    tap.history_samples = std::max<std::uint64_t>(tap.history_samples, kDecimatorHistoryWords);
+  }
+  return front_end;
 }
 
 /// Throws ConfigError or DeviceError.
@@ -417,9 +436,6 @@ std::unique_ptr<Engine> make_engine(EngineKind kind, const EnginePlan& plan);
 
 /// Makes an OpenCL engine on an already opened device, with its recorder if it has one.
 std::unique_ptr<Engine> make_engine(const ocl::Device& device, const EnginePlan& plan);
-
-/// Header of the first processor, which must make images.
-ImagesHeader images_header(const Engine& engine);
 
 /// Warnings for the user about doubtful images, one message each: snapped frequencies, a cut-off inside the radiation
 /// circle, microphones too far apart for a frequency, a predictor's order cut to the line's length.

@@ -42,7 +42,7 @@ std::shared_ptr<BatchState> Engine::new_batch(const WindowRange& range) {
   for (BatchState::Tap& tap : batch->taps) {
     tap.is_enqueued = false;
     tap.absent = 0;
-    tap.present = 0;
+    tap.present = range.windows;
     tap.taker.reset();
     tap.statuses.assign(range.windows, WindowStatus());
   }
@@ -104,7 +104,8 @@ void Engine::take_statuses(BatchState& batch) const {
   for (std::size_t i = 0; i < batch.statuses.size(); ++i) {
     WindowStatus& status = batch.statuses[i];
     const WindowStatus& of_tap = batch.taps.front().statuses[i];
-    status.flags = of_tap.flags | (results_.empty() ? 0U : batch.memory_flags.front()[i]) |
+    const bool has_first = !results_.empty() && !batch.memory_flags.front().empty();
+    status.flags = of_tap.flags | (has_first ? batch.memory_flags.front()[i] : 0U) |
                    (status.missing_bits > 0 ? std::uint32_t{kFlagMissingBits} : 0U);
     status.non_finite_microphones = of_tap.non_finite_microphones;
   }
@@ -182,11 +183,8 @@ void Engine::read_spectra(const FinishedBatch& batch, std::size_t window,
   copy_spectra(window, spectra);
 }
 
-void Engine::image_again(const FinishedBatch& batch) {
-  const std::shared_ptr<BatchState>& state = newest(batch, "image_again()");
-  if (!results_.empty()) {
-    compute_again(*state);
-  }
+void Engine::compute_again(const FinishedBatch& batch, std::size_t processor) {
+  run_again(*newest(batch, "compute_again()"), processor);
 }
 
 void Engine::use(const Masks& masks) {
@@ -205,10 +203,10 @@ void Engine::use(const Masks& masks) {
 
 void Engine::adopt(const std::shared_ptr<const Findings>& findings) {
   require_idle("adopt()");
-  if (results_.empty()) {
+  if (!searcher_) {
     throw Error(ExitCode::kInternal, "engine: expected a processor to adopt findings, found none");
   }
-  results_.front().processor->adopt(findings);
+  results_[*searcher_].searching->adopt(findings);
 }
 
 void Engine::forget() {
@@ -236,6 +234,7 @@ void Engine::count_absent(BatchState& batch) const {
            static_cast<std::int64_t>(clock_.later(batch.first_sample, absent) - origin_) < taps_[t].lead_samples) {
       ++absent;
     }
+    batch.taps[t].present = batch.statuses.size() - absent;
   }
 }
 
@@ -259,7 +258,7 @@ FrameHops Engine::hops_without(const BatchState& batch, std::size_t absent) {
 void Engine::note_begun(BatchState& batch, std::size_t processor) {
   results_.at(processor).begun.at(batch.place) = batch.number;
   const auto memory_hops = static_cast<std::uint64_t>(std::max<std::int64_t>(computed_memory_hops(processor), 0));
-  const bool is_searched = processor == 0 && schedule_.is_on();
+  const bool is_searched = processor == searcher_;
   std::uint64_t searched_hop = batch.searched_from;
   std::vector<std::uint32_t>& flags = batch.memory_flags.at(processor);
   flags.clear();
@@ -275,7 +274,7 @@ void Engine::note_begun(BatchState& batch, std::size_t processor) {
 }
 
 float Engine::missing_information(std::size_t processor, int non_finite) const {
-  if (results_.at(processor).images == nullptr) {
+  if (!results_.at(processor).makes_images) {
     return 0.0F;
   }
   const std::size_t tap = tap_of(processor);
@@ -306,33 +305,6 @@ void Engine::require_idle(std::string_view call) const {
     throw Error(ExitCode::kInternal,
                 fmt::format("engine: {}: expected no batch in flight, found {}", call, in_flight_.size()));
   }
-}
-
-std::span<const std::complex<float>> Engine::images(const FinishedBatch& batch) const {
-  if (results_.empty() || results_.front().images == nullptr) {
-    return {};
-  }
-  require_products(batch, 0, "images()");
-  return results_.front().images->images(batch.state().place);
-}
-
-std::span<const FilterReport> Engine::reports(const FinishedBatch& batch) const {
-  if (results_.empty() || results_.front().images == nullptr) {
-    return {};
-  }
-  require_products(batch, 0, "reports()");
-  return results_.front().images->reports(batch.state().place);
-}
-
-void Engine::fill(const Batch& batch, std::size_t window, ImageFrame& frame) {
-  const ImageFrame before = std::move(frame);
-  Frame products;
-  products.products = read(batch, 0, window).products;
-  frame = image_frame_of(images_header(*this), products);
-  frame.first_sample = before.first_sample;
-  frame.timestamp_ns = before.timestamp_ns;
-  frame.flags = before.flags;
-  frame.missing_bits = before.missing_bits;
 }
 
 }  // namespace nearfield

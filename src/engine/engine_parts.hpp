@@ -14,7 +14,6 @@ namespace nearfield {
 
 inline constexpr std::string_view kNoFrontEnd = "none (spectra)";
 inline constexpr std::string_view kNoSpectra = "none (decimated samples)";
-inline constexpr std::string_view kNoProcessor = "none (spectra alone)";
 
 /// Plan of the run's front end: the requested frequencies, then the bins of bands. Throws ConfigError.
 FrontEndPlan front_end_plan(const EnginePlan& plan);

@@ -16,15 +16,14 @@ namespace {
 
 constexpr double kSnapWarning_hz = 0.5;
 
-/// Warns about one image processor, named by `what`, and its settings section `path`.
-void warn_of_images(const ImagePlan& images, const std::string& what, const std::string& path,
-                    std::vector<std::string>& warnings) {
+/// Warns about one image processor, named by `what`.
+void warn_of_images(const ImagePlan& images, const std::string& what, std::vector<std::string>& warnings) {
   constexpr double kNearMicrophones = 0.3;  // fraction of the standoff
   if (images.surface && images.standoff_m - images.surface->highest_m() < kNearMicrophones * images.standoff_m) {
     warnings.push_back(fmt::format(
         "{}surface: its highest place, z = {:.4g} m, is nearer to the microphones at {:.4g} m than {} of the "
         "standoff; images there show the noise of single microphones",
-        path, images.surface->highest_m(), images.standoff_m, kNearMicrophones));
+        images.section, images.surface->highest_m(), images.standoff_m, kNearMicrophones));
   }
   if (images.holography.imager != ImagerKind::kPnah) {
     return;
@@ -43,7 +42,7 @@ void warn_of_images(const ImagePlan& images, const std::string& what, const std:
     warnings.push_back(fmt::format(
         "{}extrapolation.order: {} is used along x and {} along y, the most that {} x {} "
         "microphones allow",
-        path, usable_order(extrapolation.order, images.geometry.columns),
+        images.section, usable_order(extrapolation.order, images.geometry.columns),
         usable_order(extrapolation.order, images.geometry.rows), images.geometry.rows, images.geometry.columns));
   }
 }
@@ -92,9 +91,8 @@ std::vector<std::string> plan_warnings(const Engine& engine) {
     const std::vector<std::string> more = processor_entry(wanted.kind).remarks(wanted.plan).warnings;
     warnings.insert(warnings.end(), more.begin(), more.end());
     if (dynamic_cast<const ImageKindSettings*>(wanted.own.get()) != nullptr) {
-      const bool is_first = wanted.plan.name == kFirstProcessor;
-      warn_of_images(image_plan(wanted.plan), is_first ? "" : wanted.plan.name + ": ",
-                     is_first ? "holography." : fmt::format("processors.{}.", wanted.plan.name), warnings);
+      warn_of_images(image_plan(wanted.plan), wanted.plan.name == kFirstProcessor ? "" : wanted.plan.name + ": ",
+                     warnings);
     }
   }
   return warnings;

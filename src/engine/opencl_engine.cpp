@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <limits>
 #include <optional>
 #include <utility>
 
 #include "cl/device.hpp"
-#include "cl/marker.hpp"
+#include "cl/memory.hpp"
 #include "core/error.hpp"
 #include "engine/engine_parts.hpp"
 #include "engine/staging.hpp"
@@ -31,8 +30,8 @@ class OpenclEngine : public Engine {
   void push_samples(std::uint64_t first_sample, std::span<const float> samples) override;
   [[nodiscard]] bool is_under_way(std::size_t processor) override;
   void finish_late() override;
-  [[nodiscard]] std::string imager_name() const override {
-    return runs_.empty() ? std::string(kNoProcessor) : runs_.front().processor->description();
+  [[nodiscard]] std::string description(std::size_t processor) const override {
+    return runs_.at(processor)->description();
   }
 
  private:
@@ -43,18 +42,12 @@ class OpenclEngine : public Engine {
     StatusBuffer status;                  ///< [window][kStatusWords], likewise
     /// [place of the results] status on the host, where no processor reads it back
     std::array<std::vector<std::uint32_t>, 2> words;
-    bool is_fed = false;      ///< true: its front end takes pushed input; else it cuts shared samples
-    std::uint64_t begin = 0;  ///< pushed samples before this one are not for this tap
+    bool is_fed = false;  ///< true: its front end takes pushed input; else it cuts shared samples
   };
   /// Decimated samples of a device, for its taps and processors that work on them.
   struct Samples {
     std::shared_ptr<DecimatedSamples> decimated;  ///< null where nothing uses them
     bool is_late = true;
-    std::uint64_t begin = 0;  ///< pushed samples before this one are not needed
-  };
-  struct Run {
-    std::unique_ptr<Processor> processor;
-    std::uint64_t sample_window = 0;  ///< decimated samples per window that it works on; 0: none
   };
   /// Late work on a device. A device without prompt work is "apart": it has its own copy of the bits and its own pace,
   /// and no frame waits for it.
@@ -72,7 +65,6 @@ class OpenclEngine : public Engine {
   void make_inputs();
   void make_apart();
   void allocate(Input& input, const Tap& tap);
-  [[nodiscard]] std::size_t words_per_sample() const;
   /// Wire words of the longest push: a batch's windows, at most two of them, and the history.
   [[nodiscard]] std::size_t staged_words() const;
   /// Allocates the staging memory; any bits in an earlier one must have been fetched.
@@ -92,7 +84,7 @@ class OpenclEngine : public Engine {
   void enqueue(BatchState& batch, std::span<const std::complex<float>> spectra) override;
   void wait_for(BatchState& batch) override;
   void enqueue_late(const std::shared_ptr<BatchState>& late, std::span<const std::size_t> processors) override;
-  void compute_again(BatchState& batch) override;
+  void run_again(BatchState& batch, std::size_t processor) override;
   void copy_spectra(std::size_t window, std::span<std::complex<float>> spectra) const override;
   [[nodiscard]] std::uint32_t flags(const BatchState& batch, std::size_t processor, std::size_t present) const override;
   [[nodiscard]] int non_finite_microphones(const BatchState& batch, std::size_t processor,
@@ -111,11 +103,11 @@ class OpenclEngine : public Engine {
   void wait();
   [[nodiscard]] bool is_late_tap(std::size_t tap) const { return taps()[tap].every_hops > 1; }
 
-  std::vector<ocl::Device> devices_;  ///< [0] is the run's
-  std::vector<Samples> samples_;      ///< [device]
-  std::vector<Late> late_;            ///< [device]
-  std::vector<Input> inputs_;         ///< [tap]
-  std::vector<Run> runs_;             ///< [processor]
+  std::vector<ocl::Device> devices_;              ///< [0] is the run's
+  std::vector<Samples> samples_;                  ///< [device]
+  std::vector<Late> late_;                        ///< [device]
+  std::vector<Input> inputs_;                     ///< [tap]
+  std::vector<std::unique_ptr<Processor>> runs_;  ///< [processor]
   std::optional<BitStaging> staging_;
   std::vector<Pushed> pushed_;
   std::deque<ocl::Marker> ended_;  ///< behind each batch in flight, where two may be
@@ -136,8 +128,7 @@ OpenclEngine::OpenclEngine(Devices devices, const EnginePlan& plan)
     wanted.plan.batches_in_flight = static_cast<int>(batches_in_flight());
     std::unique_ptr<Processor> made = processor_entry(wanted.kind).make(devices_[wanted.device], wanted.plan);
     add_results(wanted, *made);
-    runs_.push_back(
-        {.processor = std::move(made), .sample_window = static_cast<std::uint64_t>(wanted.needs.sample_window)});
+    runs_.push_back(std::move(made));
   }
   for (std::size_t t = 0; t < inputs_.size(); ++t) {
     allocate(inputs_[t], taps()[t]);
@@ -163,19 +154,14 @@ void OpenclEngine::make_samples() {
 void OpenclEngine::make_inputs() {
   for (std::size_t t = 0; t < inputs_.size(); ++t) {
     has_late_taps_ |= is_late_tap(t);
-    if (plan().input == InputForm::kSpectra) {
-      set_frequencies(taps()[t], plan().spectra_hz);
-      continue;
-    }
-    if (taps()[t].has_front_end) {
-      inputs_[t].front_end = make_front_end_of(taps()[t], [&](FrontEndPlan of_tap) {
-        of_tap.samples = samples_[taps()[t].device].decimated;
-        return make_front_end(device_of(t), of_tap);
-      });
+    inputs_[t].front_end = make_front_end_of(taps()[t], [&](FrontEndPlan of_tap) {
+      of_tap.samples = samples_[taps()[t].device].decimated;
+      return make_front_end(device_of(t), of_tap);
+    });
+    if (inputs_[t].front_end) {
       taps()[t].name = inputs_[t].front_end->description();
       inputs_[t].is_fed = !front_end_entry(taps()[t].plan.settings.kind).cuts_samples;
     }
-    finish(taps()[t]);
   }
 }
 
@@ -232,18 +218,7 @@ OpenclEngine::~OpenclEngine() {
 
 void OpenclEngine::seek(std::uint64_t first_window, std::uint64_t origin) {
   feed_late_taps();
-  const std::vector<std::uint64_t> begins = begin_taps(first_window, origin);
-  for (std::size_t t = 0; t < inputs_.size(); ++t) {
-    inputs_[t].begin = begins[t];
-  }
-  for (std::size_t d = 0; d < samples_.size(); ++d) {
-    samples_[d].begin = std::numeric_limits<std::uint64_t>::max();
-    for (std::size_t t = 0; t < inputs_.size(); ++t) {
-      if (taps()[t].device == d && taps()[t].wants_samples) {
-        samples_[d].begin = std::min(samples_[d].begin, begins[t]);
-      }
-    }
-  }
+  Engine::seek(first_window, origin);
 }
 
 void OpenclEngine::stage(std::size_t wire_words) {
@@ -282,12 +257,12 @@ void OpenclEngine::feed_device(std::size_t device, bool late_ones, std::uint64_t
                                std::span<const std::uint32_t> wire) {
   const Samples& samples = samples_[device];
   if (samples.decimated && samples.is_late == late_ones) {
-    const Piece<std::uint32_t> piece = piece_from(samples.begin, first_sample, wire, words_per_sample());
+    const Piece<std::uint32_t> piece = piece_from(samples_begin(device), first_sample, wire, words_per_sample());
     samples.decimated->enqueue_bits(piece.first, piece.values);
   }
   for (std::size_t t = 0; t < inputs_.size(); ++t) {
     if (taps()[t].device == device && inputs_[t].is_fed && is_late_tap(t) == late_ones) {
-      const Piece<std::uint32_t> piece = piece_from(inputs_[t].begin, first_sample, wire, words_per_sample());
+      const Piece<std::uint32_t> piece = piece_from(taps()[t].begin, first_sample, wire, words_per_sample());
       if (!piece.values.empty()) {
         inputs_[t].front_end->enqueue_bits(piece.first, piece.values);
       }
@@ -317,16 +292,16 @@ void OpenclEngine::push_samples(std::uint64_t first_sample, std::span<const floa
   require_room_in_flight("push_samples()");
   const std::span<const float> samples = in_channel_order(pushed);
   const auto channels = static_cast<std::size_t>(array_plan().geometry.channels());
-  for (Samples& shared : samples_) {
-    if (shared.decimated) {
-      const Piece<float> piece = piece_from(shared.begin, first_sample, samples, channels);
-      shared.decimated->enqueue_samples(piece.first, piece.values);
+  for (std::size_t d = 0; d < samples_.size(); ++d) {
+    if (samples_[d].decimated) {
+      const Piece<float> piece = piece_from(samples_begin(d), first_sample, samples, channels);
+      samples_[d].decimated->enqueue_samples(piece.first, piece.values);
     }
   }
-  for (Input& input : inputs_) {
-    const Piece<float> piece = piece_from(input.begin, first_sample, samples, channels);
-    if (input.is_fed && !piece.values.empty()) {
-      input.front_end->enqueue_samples(piece.first, piece.values);
+  for (std::size_t t = 0; t < inputs_.size(); ++t) {
+    const Piece<float> piece = piece_from(taps()[t].begin, first_sample, samples, channels);
+    if (inputs_[t].is_fed && !piece.values.empty()) {
+      inputs_[t].front_end->enqueue_samples(piece.first, piece.values);
     }
   }
 }
@@ -451,22 +426,19 @@ template <typename IsDue>
 void OpenclEngine::enqueue_tap(BatchState& batch, std::size_t tap, const IsDue& is_due) {
   Input& input = inputs_[tap];
   BatchState::Tap& windows = batch.taps[tap];
-  windows.present = batch.statuses.size() - std::min(windows.absent, batch.statuses.size());
   windows.is_enqueued = windows.present > 0;
   windows.taker.reset();
   if (windows.present == 0) {
     return;
   }
   if (input.front_end) {
-    const auto hop = static_cast<std::uint64_t>(plan().settings.front_end.hop_samples);
-    input.front_end->enqueue_batch(taps()[tap].first(batch.first_sample + windows.absent * hop), windows.present,
-                                   input.spectra, input.status);
+    input.front_end->enqueue_batch(window_of(batch, tap, 0).first, windows.present, input.spectra, input.status);
   }
   for (std::size_t p = 0; p < runs_.size(); ++p) {
     if (tap_of(p) == tap && is_due(p)) {
       enqueue_processor(batch, p);
-      const Processor& processor = *runs_[p].processor;
-      if (!windows.taker && processor.subset().empty() && !processor.host_status(batch.place).empty()) {
+      const Processor& processor = *runs_[p];
+      if (!windows.taker && !has_subset(p) && !processor.host_status(batch.place).empty()) {
         windows.taker = p;
       }
     }
@@ -480,27 +452,24 @@ void OpenclEngine::enqueue_tap(BatchState& batch, std::size_t tap, const IsDue& 
 void OpenclEngine::enqueue_processor(BatchState& batch, std::size_t processor) {
   const std::size_t tap = tap_of(processor);
   note_begun(batch, processor);
-  runs_[processor].processor->enqueue({.spectra = inputs_[tap].spectra,
-                                       .status = inputs_[tap].status,
-                                       .windows = batch.taps[tap].present,
-                                       .hops = hops_without(batch, batch.taps[tap].absent),
-                                       .samples = samples_of(batch, processor),
-                                       .place = batch.place});
+  runs_[processor]->enqueue({.spectra = inputs_[tap].spectra,
+                             .status = inputs_[tap].status,
+                             .windows = batch.taps[tap].present,
+                             .hops = hops_without(batch, batch.taps[tap].absent),
+                             .samples = samples_of(batch, processor),
+                             .place = batch.place});
 }
 
 SampleView OpenclEngine::samples_of(const BatchState& batch, std::size_t processor) const {
-  const std::uint64_t length = runs_[processor].sample_window;
+  const std::uint64_t length = sample_window(processor);
   if (length == 0) {
     return {};
   }
-  const Tap& tap = taps()[tap_of(processor)];
-  const BatchState::Tap& windows = batch.taps[tap_of(processor)];
-  const auto hop = static_cast<std::uint64_t>(plan().settings.front_end.hop_samples);
-  const std::uint64_t end =
-      tap.first(batch.first_sample + windows.absent * hop) + static_cast<std::uint64_t>(tap.window_samples);
-  const std::uint64_t first = end - length;
-  const DecimatedSamples& samples = *samples_[tap.device].decimated;
-  const std::uint32_t slot = samples.window_slot(first, length + (windows.present - 1) * hop, "pipeline/samples");
+  const std::size_t tap = tap_of(processor);
+  const std::uint64_t first = window_of(batch, tap, 0).end - length;
+  const std::uint64_t end = window_of(batch, tap, batch.taps[tap].present - 1).end;
+  const DecimatedSamples& samples = *samples_[taps()[tap].device].decimated;
+  const std::uint32_t slot = samples.window_slot(first, end - first, "pipeline/samples");
   return {.samples = &samples.ring().samples(),
           .slots = samples.ring().span().slots(),
           .first_slot = slot,
@@ -519,7 +488,7 @@ void OpenclEngine::wait() {
 void OpenclEngine::take_statuses(BatchState& batch, std::size_t tap) {
   BatchState::Tap& windows = batch.taps[tap];
   const std::span<const std::uint32_t> words = windows.taker
-                                                   ? runs_[*windows.taker].processor->host_status(batch.place)
+                                                   ? runs_[*windows.taker]->host_status(batch.place)
                                                    : std::span<const std::uint32_t>(inputs_[tap].words.at(batch.place));
   // On the run's tap the first processor sets this flag in the status.
   const bool is_copy_of_runs = tap != 0 && taps()[tap].owner.empty();
@@ -541,19 +510,17 @@ void OpenclEngine::finish_late() {
 }
 
 std::uint32_t OpenclEngine::flags(const BatchState& batch, std::size_t processor, std::size_t present) const {
-  const Processor& of = *runs_.at(processor).processor;
-  const std::span<const std::uint32_t> own = of.host_status(batch.place);
+  const std::span<const std::uint32_t> own = runs_.at(processor)->host_status(batch.place);
   const std::uint32_t not_of_tap =
-      kProcessorFlags | (of.subset().empty() ? 0U : std::uint32_t{kFlagWavenumberAboveNyquist});
+      kProcessorFlags | (has_subset(processor) ? std::uint32_t{kFlagWavenumberAboveNyquist} : 0U);
   return (batch.taps[tap_of(processor)].statuses.at(present).flags & ~not_of_tap) |
          (own.empty() ? 0U : own[present * kStatusWords]);
 }
 
 int OpenclEngine::non_finite_microphones(const BatchState& batch, std::size_t processor, std::size_t present) const {
-  const Processor& of = *runs_.at(processor).processor;
-  const std::span<const std::uint32_t> status = of.host_status(batch.place);
+  const std::span<const std::uint32_t> status = runs_.at(processor)->host_status(batch.place);
   const int own = status.empty() ? 0 : static_cast<int>(status[present * kStatusWords + 1]);
-  const bool counts_its_own = !status.empty() && !of.subset().empty();  // the tap counts others, too
+  const bool counts_its_own = !status.empty() && has_subset(processor);  // the tap counts others, too
   return counts_its_own ? own
                         : std::max(own, batch.taps[tap_of(processor)].statuses.at(present).non_finite_microphones);
 }
@@ -571,14 +538,9 @@ void OpenclEngine::copy_spectra(std::size_t window, std::span<std::complex<float
   devices_.front().wait();
 }
 
-void OpenclEngine::compute_again(BatchState& batch) {
-  enqueue_processor(batch, 0);
-  devices_.front().wait();
-}
-
-std::size_t OpenclEngine::words_per_sample() const {
-  const ArraySettings& array = plan().settings.array;
-  return static_cast<std::size_t>(kBitsPerWord * words_per_bit_time(array.layout, array.geometry));
+void OpenclEngine::run_again(BatchState& batch, std::size_t processor) {
+  enqueue_processor(batch, processor);
+  device_of(tap_of(processor)).wait();
 }
 
 std::size_t OpenclEngine::staged_words() const {

@@ -1,4 +1,6 @@
 #pragma once
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -8,7 +10,8 @@
 #include <string_view>
 
 #include "cl/device.hpp"
-#include "cl/marker.hpp"
+#include "cl/memory.hpp"
+#include "core/error.hpp"
 
 namespace nearfield {
 
@@ -50,10 +53,28 @@ class BitStaging {
 /// waits for it.
 class PacedStaging {
  public:
-  PacedStaging(const ocl::Device& device, std::size_t half_words, std::string_view stage);
+  PacedStaging(const ocl::Device& device, std::size_t half_words, std::string_view stage)
+      : device_(device), memory_(device.allocate_host<std::uint32_t>(2 * half_words, stage)), half_words_(half_words) {}
   /// Copies `wire`, at most half the memory; the copy stays in place until the device has run the commands that the
   /// caller enqueues before the next call.
-  [[nodiscard]] std::span<const std::uint32_t> keep(std::span<const std::uint32_t> wire);
+  [[nodiscard]] std::span<const std::uint32_t> keep(std::span<const std::uint32_t> wire) {
+    if (wire.size() > half_words_) {
+      throw Error(ExitCode::kInternal,
+                  fmt::format("engine: expected at most {} wire words at a time, found {}", half_words_, wire.size()));
+    }
+    if (used_ + wire.size() > half_words_) {
+      fetched_[half_].emplace(device_);
+      half_ = 1 - half_;
+      used_ = 0;
+      if (fetched_[half_]) {
+        fetched_[half_]->wait();
+      }
+    }
+    const std::span<std::uint32_t> room = memory_.values().subspan(half_ * half_words_ + used_, wire.size());
+    std::copy(wire.begin(), wire.end(), room.begin());
+    used_ += wire.size();
+    return room;
+  }
 
  private:
   const ocl::Device device_;

@@ -9,14 +9,14 @@
 #include <set>
 #include <vector>
 
+#include "core/images.hpp"
 #include "core/text.hpp"
-#include "files/cross_spectra_file.hpp"
 #include "files/facts.hpp"
+#include "files/files.hpp"
 #include "files/format.hpp"
 #include "files/nfr/nfr_reader.hpp"
 #include "files/pressure_units.hpp"
 #include "files/sample_levels.hpp"
-#include "files/templates_file.hpp"
 
 namespace nearfield {
 namespace {
@@ -211,9 +211,9 @@ void add_recorded_processor(Facts& facts, const nfr::EpochSummary& epoch, bool i
   }
   facts.add("processor", "{} of epoch {}{}: {} frames of {}", header.processor, epoch.epoch,
             header.kind.empty() ? "" : fmt::format(", {}", header.kind), epoch.frames, fmt::join(names, ", "));
-  if (const std::optional<ImagesHeader> images = images_header_of(header); images && epoch.frames > 0) {
-    facts.add("images", "{} of epoch {}: {} in {} at {}", epoch.frames, epoch.epoch, images->quantity, images->unit,
-              text_of_frequencies(images->frequencies_hz));
+  if (const Product* const shown = images_or_points_of(header); shown != nullptr && epoch.frames > 0) {
+    facts.add("images", "{} of epoch {}: {} in {} at {}", epoch.frames, epoch.epoch, shown->quantity, shown->unit,
+              text_of_frequencies(header.coordinates("frequency")));
   }
 }
 

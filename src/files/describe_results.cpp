@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <complex>
 
-#include "core/product_values.hpp"
+#include "core/images.hpp"
+#include "core/product.hpp"
 #include "files/facts.hpp"
 #include "files/results_file.hpp"
 
@@ -207,25 +208,26 @@ void add_error(Facts& facts, const ResultsReader& reader) {
   }
 }
 
-void add_surface(Facts& facts, const ImagesHeader& images) {
-  facts.add("frequencies", "{}", text_of_frequencies(images.frequencies_hz));
-  if (const std::vector<double> heights_m = images.surface_heights_m(); !heights_m.empty()) {
+void add_surface(Facts& facts, const ResultHeader& header) {
+  facts.add("frequencies", "{}", text_of_frequencies(header.coordinates("frequency")));
+  const std::vector<double>& planes_m = header.coordinates("z");
+  if (const std::vector<double> heights_m = surface_heights_m(header); !heights_m.empty()) {
     add_positions(facts, "surface", "pixels on a surface", heights_m);
   } else {
-    add_positions(facts, images.planes_m.size() == 1 ? "plane z" : "planes", "planes (z, 0 is the surface)",
-                  images.planes_m);
+    add_positions(facts, planes_m.size() == 1 ? "plane z" : "planes", "planes (z, 0 is the surface)", planes_m);
   }
-  add_positions(facts, "x", "columns", images.x_m);
-  add_positions(facts, "y", "rows", images.y_m);
+  add_positions(facts, "x", "columns", header.coordinates("x"));
+  add_positions(facts, "y", "rows", header.coordinates("y"));
 }
 
-void add_bands_and_points(Facts& facts, const ImagesHeader& images) {
-  for (const Band& band : images.bands_hz) {
-    facts.add(&band == images.bands_hz.data() ? "bands" : "", "{:.7g} to {:.7g} Hz, in {}", band.low_hz, band.high_hz,
-              unit_of_bands(images));
+void add_bands_and_points(Facts& facts, const ResultHeader& header) {
+  const std::vector<double>& limits_hz = header.coordinates("band");
+  const Product* const bands = header.product("bands");
+  for (std::size_t i = 0; bands != nullptr && i + 1 < limits_hz.size(); i += 2) {
+    facts.add(i == 0 ? "bands" : "", "{:.7g} to {:.7g} Hz, in {}", limits_hz[i], limits_hz[i + 1], bands->unit);
   }
-  if (!images.points.empty()) {
-    facts.add("points", "{}{}", images.points.size(), images.holds_images ? "" : ", and no images");
+  if (points_of(header) != nullptr) {
+    facts.add("points", "{}{}", header.axis("point")->size(), images_of(header) != nullptr ? "" : ", and no images");
   }
 }
 
@@ -245,15 +247,16 @@ void add_losses(Facts& facts, const ResultStamps& stamps) {
   facts.add("missing bits", "{} at most in a frame", most_of(stamps.missing_bits));
 }
 
-/// Describes the first processor, whose results are images.
-void describe_images(Facts& facts, const ResultsReader& reader, const ImagesHeader& images) {
-  if (!images.kind.empty()) {
-    facts.add("processor", "{}", name_of_processor(reader.header(0)));
+/// Describes the first processor, whose results are images: `shown`, or values at points.
+void describe_images(Facts& facts, const ResultsReader& reader, const Product& shown) {
+  const ResultHeader& header = reader.header(0);
+  if (!header.kind.empty()) {
+    facts.add("processor", "{}", name_of_processor(header));
   }
-  facts.add("quantity", "{} in {}", images.quantity, images.unit);
-  facts.add("front end", "{}", images.front_end);
-  facts.add("device", "{}", images.device);
-  if (const std::string memory = text_of_memory(reader.header(0)); !memory.empty()) {
+  facts.add("quantity", "{} in {}", shown.quantity, shown.unit);
+  facts.add("front end", "{}", header.front_end);
+  facts.add("device", "{}", header.device);
+  if (const std::string memory = text_of_memory(header); !memory.empty()) {
     facts.add("memory", "{}", memory);
   }
   facts.add("frames", "{}", text_of_frames(reader, 0));
@@ -262,20 +265,22 @@ void describe_images(Facts& facts, const ResultsReader& reader, const ImagesHead
   }
   const ResultStamps stamps = reader.stamps(0);
   add_stamps(facts, stamps);
-  add_surface(facts, images);
+  add_surface(facts, header);
   add_figure(facts, "cut-off", reader, "cutoff_rad_per_m");
   add_figure(facts, "slope", reader, "slope");
   add_figure(facts, "noise", reader, "noise_pa");
-  add_bands_and_points(facts, images);
+  add_bands_and_points(facts, header);
   add_figure(facts, "power", reader, "radiated_power_w");
   add_error(facts, reader);
   add_losses(facts, stamps);
 }
 
 /// Adds products of the first processor other than images.
-void add_other_products(Facts& facts, const ResultsReader& reader, const ImagesHeader& images) {
-  const ResultHeader of_images = result_header(images);
+void add_other_products(Facts& facts, const ResultsReader& reader, const Product& shown) {
   const ResultHeader& header = reader.header(0);
+  ResultHeader of_images;
+  of_images.axes = header.axes;
+  add_image_products(of_images, shown.quantity, shown.unit, images_of(header) != nullptr);
   bool is_first = true;
   for (std::size_t index = 0; index < header.products.size(); ++index) {
     if (of_images.product(header.products[index].name) == nullptr) {
@@ -289,10 +294,10 @@ void add_other_products(Facts& facts, const ResultsReader& reader, const ImagesH
 
 void describe_results(Facts& facts, const std::filesystem::path& path) {
   const ResultsReader reader(path);
-  const std::optional<ImagesHeader>& images = reader.images_header(0);
-  if (images && reader.frames(0) > 0) {
-    describe_images(facts, reader, *images);
-    add_other_products(facts, reader, *images);
+  const Product* const shown = images_or_points_of(reader.header(0));
+  if (shown != nullptr && reader.frames(0) > 0) {
+    describe_images(facts, reader, *shown);
+    add_other_products(facts, reader, *shown);
   } else {
     describe_processor(facts, reader, 0);
   }

@@ -9,13 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "core/array_files.hpp"
-#include "core/frame.hpp"
 #include "core/geometry.hpp"
-#include "core/layout.hpp"
+#include "core/microphones.hpp"
 
-/// Nearfield's HDF5 files: captures, time data, spectra, images and calibrations. Recordings, which grow while the
-/// daemon runs, are in nfr_reader.hpp.
+/// Nearfield's HDF5 files: captures, time data, spectra, cross-spectra, images, calibrations and templates.
+/// Recordings, which grow while the daemon runs, are in nfr_reader.hpp.
 ///
 /// Every reader throws NoInputError when the file is missing or unreadable and DataError when it is not HDF5,
 /// truncated, of another kind, or has a wrong dataset; the message names file, dataset, the value found and the value
@@ -222,41 +220,6 @@ void write_spectra(const std::filesystem::path& path, const SpectraFile& file);
 Calibration read_calibration(const std::filesystem::path& path);
 void write_calibration(const std::filesystem::path& path, const Calibration& calibration);
 
-/// Writes images alone, in a file of one processor; results_file.hpp has the writer of any results.
-class ImagesWriter {
- public:
-  /// See ResultsWriter's constructor and begin().
-  ImagesWriter(const std::filesystem::path& path, const ImagesHeader& header, std::uint64_t frames);
-  ~ImagesWriter();
-  /// The frame's arrays must be as long as the header says.
-  void write(const ImageFrame& frame);
-  /// Throws DataError when no frame was written; fewer frames than reserved are allowed.
-  void finish();
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
-
-/// Reads the images of a file's first processor.
-class ImagesReader {
- public:
-  /// See ResultsReader's constructor. Throws DataError where the first processor's results are no images.
-  explicit ImagesReader(const std::filesystem::path& path);
-  ~ImagesReader();
-  ImagesReader(ImagesReader&&) noexcept;
-  ImagesReader& operator=(ImagesReader&&) noexcept;
-  [[nodiscard]] const ImagesHeader& header() const;
-  /// Number of frames that hold images.
-  [[nodiscard]] std::uint64_t frames() const;
-  /// Figures that an older file lacks are NaN.
-  [[nodiscard]] ImageFrame read(std::uint64_t frame) const;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
-
 /// A fact about a file, in readable text.
 struct FileFact {
   std::string name;  ///< empty: continues the previous fact
@@ -270,5 +233,64 @@ std::vector<FileFact> facts_of_file(const std::filesystem::path& path, std::opti
 std::string text_of(const std::vector<FileFact>& facts);
 /// text_of(facts_of_file()).
 std::string describe_file(const std::filesystem::path& path);
+
+/// Description of a file of cross-spectral matrices. Root attributes format="nearfield-cross-spectra", version=1; the
+/// last four members are attributes of /csm, from which Acoular's PowerSpectraImport can be filled
+/// (docs/use/cross_spectra.md).
+struct CrossSpectraInfo {
+  ArrayGeometry geometry;
+  std::vector<double> frequencies_hz;  ///< ascending
+  std::uint64_t snapshots = 0;         ///< number of averaged windows
+  double sample_rate_hz = 0.0;         ///< rate of the samples in the windows
+  std::int64_t window_samples = 0;
+  std::int64_t step_samples = 0;  ///< distance between successive windows
+};
+
+/// Writes /csm complex64 [frequency][channel][channel], Pa^2, /frequencies_hz, /positions_m float64 [x, y, z][channel]
+/// with z = 0 in the array's plane and z towards the sources, as in Acoular, and /geometry.
+class CrossSpectraWriter {
+ public:
+  CrossSpectraWriter(const std::filesystem::path& path, const CrossSpectraInfo& info);
+  ~CrossSpectraWriter();
+  CrossSpectraWriter(const CrossSpectraWriter&) = delete;
+  CrossSpectraWriter& operator=(const CrossSpectraWriter&) = delete;
+  CrossSpectraWriter(CrossSpectraWriter&&) = delete;
+  CrossSpectraWriter& operator=(CrossSpectraWriter&&) = delete;
+  /// Appends the matrix [channel][channel] of the next frequency.
+  void append(std::span<const std::complex<float>> matrix);
+  /// Call it after one matrix per frequency.
+  void finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+struct CrossSpectraFile {
+  CrossSpectraInfo info;
+  std::vector<std::complex<float>> matrices;  ///< [frequency][channel][channel], Pa^2
+};
+/// read_cross_spectra_info() reads the description only, read_cross_spectra() everything.
+CrossSpectraInfo read_cross_spectra_info(const std::filesystem::path& path);
+CrossSpectraFile read_cross_spectra(const std::filesystem::path& path);
+/// Reads the diagonals, [frequency][channel], Pa^2, with one matrix in memory at a time.
+std::vector<double> read_mean_squares(const std::filesystem::path& path);
+
+/// /truth of a file of spectra, if it has one. Without its own frequencies it has those of the spectra. Throws as every
+/// reader of files.hpp.
+std::optional<Truth> read_spectra_truth(const std::filesystem::path& path);
+
+/// write_spectra() with /truth.
+void write_spectra_with_truth(const std::filesystem::path& path, const SpectraFile& file, const Truth& truth);
+
+/// HDF5: attributes format "nearfield-templates" and version 1, /geometry as in captures, /frequencies_hz, /positions_m
+/// [template][3], /templates [frequency][template][channel], /coherence [frequency][template] and
+/// /microphone_coherence [frequency][template][channel]. Throws IoError.
+void write_templates(const std::filesystem::path& path, const Templates& templates);
+/// Throws NoInputError, and DataError on any other file.
+Templates read_templates(const std::filesystem::path& path);
+
+/// Reads calibrations, templates and points (/points float64 [point][3], in m) from HDF5 files.
+std::shared_ptr<const ArrayFiles> array_files_on_disk();
 
 }  // namespace nearfield

@@ -1,10 +1,11 @@
 #pragma once
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/image_grid.hpp"
+#include "core/images.hpp"
 #include "files/files.hpp"
 #include "files/hdf5/h5_input.hpp"
 #include "files/hdf5/h5_output.hpp"
@@ -67,5 +68,9 @@ std::vector<std::string> write_pixels(h5::OutputFile& file, const std::string& g
 
 /// Throws an internal error when the size of a caller's array contradicts its axes.
 void require_values(std::string_view what, std::size_t found, std::size_t expected);
+
+/// End of a message: the probable kind of a file that is not HDF5, by its first bytes, and how to convert it to a
+/// format that is read.
+std::string hint_on_unknown_format(const std::filesystem::path& path);
 
 }  // namespace nearfield

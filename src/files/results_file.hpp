@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "core/frame.hpp"
-#include "core/microphone_use.hpp"
-#include "core/output.hpp"
+#include "core/microphones.hpp"
 
 /// The images file: the results of one or more processors, HDF5 (docs/reference/images_file.md). files.hpp describes
 /// the common behaviour of readers and writers.
@@ -39,27 +38,6 @@ class ResultsWriter {
   std::unique_ptr<State> state_;
 };
 
-/// A frame read from a file, with its own memory.
-class ResultFrame {
- public:
-  /// Makes a frame whose products are all zero.
-  explicit ResultFrame(const ResultHeader& header);
-  ResultFrame(const ResultFrame&) = delete;
-  ResultFrame& operator=(const ResultFrame&) = delete;
-  ResultFrame(ResultFrame&&) noexcept = default;
-  ResultFrame& operator=(ResultFrame&&) noexcept = default;
-  ~ResultFrame() = default;
-
-  /// Holds the file's stamp, flags, missing bit-times and products. `sequence` is the frame's index in the file.
-  Frame frame;
-  [[nodiscard]] std::span<std::byte> product(std::size_t index);
-
- private:
-  std::vector<std::uint64_t> memory_;
-  ProductPlaces places_;
-  std::vector<std::span<const std::byte>> products_;
-};
-
 /// Stamps of frames, [frame].
 struct ResultStamps {
   std::vector<std::uint64_t> first_samples;
@@ -82,12 +60,11 @@ class ResultsReader {
   /// Number of processors; the first one's results lie at the file's root.
   [[nodiscard]] std::size_t processors() const;
   [[nodiscard]] const ResultHeader& header(std::size_t processor) const;
-  /// Set for a processor of images. Its products may have figures that an older file's header() lacks.
-  [[nodiscard]] const std::optional<ImagesHeader>& images_header(std::size_t processor) const;
   /// Number of frames that hold results; 0 is possible for all processors but one.
   [[nodiscard]] std::uint64_t frames(std::size_t processor) const;
   /// Number of reserved frames.
   [[nodiscard]] std::uint64_t room(std::size_t processor) const;
+  /// Stamp, flags, missing bit-times and products of a frame. `sequence` is its index in the file.
   [[nodiscard]] ResultFrame read(std::size_t processor, std::uint64_t frame) const;
   /// Stamps of all frames.
   [[nodiscard]] ResultStamps stamps(std::size_t processor) const;
@@ -104,5 +81,9 @@ class ResultsReader {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// Opens a file whose first processor made images, or values at points of them. Throws what the constructor throws, and
+/// DataError for other results.
+ResultsReader open_images(const std::filesystem::path& path);
 
 }  // namespace nearfield

@@ -8,9 +8,9 @@
 #include <cmath>
 
 #include "config/schema/front_end_kinds.hpp"
-#include "core/fft_length.hpp"
 #include "core/frame.hpp"
-#include "frontend/common/spectral_bins.hpp"
+#include "core/numerics.hpp"
+#include "frontend/common/analysis.hpp"
 
 namespace nearfield {
 

@@ -36,6 +36,8 @@ std::unique_ptr<FrontEnd> make(const FrontEndPlan& plan) {
 }
 
 /// The reference of the plan's front end. Throws ConfigError.
-std::unique_ptr<FrontEnd> make_front_end(const FrontEndPlan& plan);
+inline std::unique_ptr<FrontEnd> make_front_end(const FrontEndPlan& plan) {
+  return front_end_entry(plan.settings.kind).make_reference(plan);
+}
 
 }  // namespace nearfield::reference

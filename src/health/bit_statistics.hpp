@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "core/layout.hpp"
+#include "core/microphones.hpp"
 
 namespace nearfield::health {
 

@@ -14,8 +14,7 @@
 
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
-#include "core/level.hpp"
-#include "core/product_values.hpp"
+#include "core/product.hpp"
 #include "core/settings.hpp"
 
 namespace nearfield::limits {

@@ -6,10 +6,11 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
-#include "core/system/inheriting_mutex.hpp"
+#include "core/system/threads.hpp"
 #include "limits/limit_plan.hpp"
 
 namespace nearfield::limits {
@@ -104,5 +105,10 @@ class LimitWatch {
   std::deque<LimitEvent> events_;
   std::vector<LimitEvent> collected_;  ///< not yet returned by collect()
 };
+
+/// "limit loud is exceeded: 2.31 Pa at frequency 1007.08 Hz, x 0.02 m"; at the end with the largest value.
+std::string text_of(const LimitEvent& event);
+nlohmann::json json_of(const LimitEvent& event);
+nlohmann::json json_of(const LimitState& state);
 
 }  // namespace nearfield::limits

@@ -4,11 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "page/control_desk.hpp"
+#include "control/service/worker.hpp"
 #include "page/http_server.hpp"
 #include "page/picture_feed.hpp"
 #include "page/session.hpp"
-#include "page/worker.hpp"
 
 namespace nearfield::page {
 
@@ -68,7 +67,7 @@ class DaemonView : public SessionHost {
   std::string state_;
 
   ControlDesk desk_;
-  Worker searcher_{"nf-page-rings"};
+  control::Worker searcher_{"nf-page-rings"};
 };
 
 }  // namespace nearfield::page

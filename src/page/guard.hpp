@@ -1,4 +1,5 @@
 #pragma once
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,5 +34,27 @@ std::string query_value(std::string_view query, std::string_view name);
 /// Compares in a time that does not depend on where the texts differ, so that it reveals nothing about the token. False
 /// for an empty token, which nobody has.
 bool is_token(std::string_view given, std::string_view token);
+
+/// The token in a file that others cannot read: 16 to 256 letters, digits, "-" and "_", which a URL and a cookie carry
+/// as they are. Throws NoInputError where it cannot be read, ConfigError where others can read it or it holds something
+/// else.
+std::string read_token(const std::filesystem::path& path);
+
+/// A random token in a file of mode 0600, which the destructor removes if the token is still this one.
+class TokenFile {
+ public:
+  /// Throws IoError.
+  explicit TokenFile(std::filesystem::path path);
+  ~TokenFile();
+  TokenFile(const TokenFile&) = delete;
+  TokenFile& operator=(const TokenFile&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] const std::string& token() const { return token_; }
+
+ private:
+  std::filesystem::path path_;
+  std::string token_;
+};
 
 }  // namespace nearfield::page

@@ -28,10 +28,10 @@
 #include <thread>
 #include <utility>
 
-#include "control/service/realtime.hpp"
+#include "control/service/worker.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
-#include "core/system/file_descriptor.hpp"
+#include "core/system/files.hpp"
 
 namespace nearfield::page {
 namespace {

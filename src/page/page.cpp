@@ -1,12 +1,16 @@
 #include "page/page.hpp"
 
 #include <fmt/format.h>
+#include <prometheus/text_serializer.h>
 
 #include <cmath>
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <numbers>
 #include <optional>
 #include <utility>
 
+#include "core/colours.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 #include "core/system/clocks.hpp"
@@ -184,5 +188,53 @@ Page::~Page() { core_->stop_serving(); }
 void Page::set_token(std::string token) { core_->set_token(std::move(token)); }
 
 const std::string& Page::url() const { return core_->url(); }
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kColours = 256;
+
+/// The colours from `first` to `last`, inclusive.
+json colours_between(double first, double last, Rgb8 (*colour)(double)) {
+  json colours = json::array();
+  for (std::size_t i = 0; i < kColours; ++i) {
+    const Rgb8 rgb = colour(std::lerp(first, last, static_cast<double>(i) / static_cast<double>(kColours - 1)));
+    colours.push_back({rgb.red, rgb.green, rgb.blue});
+  }
+  return colours;
+}
+
+}  // namespace
+
+json colours_json() {
+  return {{"magnitude", colours_between(0.0, 1.0, magnitude_colour)},
+          {"phase", colours_between(-std::numbers::pi, std::numbers::pi, phase_colour)},
+          {"signed", colours_between(-1.0, 1.0, signed_colour)}};
+}
+
+Site metrics_site(std::shared_ptr<const control::Metrics> metrics, std::vector<std::string> allowed_hosts) {
+  Site site;
+  site.headers = {{"Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"},
+                  {"X-Content-Type-Options", "nosniff"}};
+  site.answer = [metrics = std::move(metrics),
+                 allowed = std::move(allowed_hosts)](const HttpRequest& request) -> HttpResponse {
+    if (!is_host_allowed(request.host, allowed) && !is_host_number(request.host)) {
+      return {.status = 421,
+              .body =
+                  "expected localhost, an address in numbers or a name of daemon.page.allowed_hosts as the "
+                  "host, found another one\n"};
+    }
+    if (request.method != "GET" && request.method != "HEAD") {
+      return {.status = 405, .body = "GET and HEAD are answered, no other method\n"};
+    }
+    if (request.path != "/metrics") {
+      return {.status = 404, .body = "metrics are at /metrics\n"};
+    }
+    return {.type = "text/plain; version=0.0.4; charset=utf-8",
+            .body = prometheus::TextSerializer().Serialize(metrics->Collect())};
+  };
+  return site;
+}
 
 }  // namespace nearfield::page

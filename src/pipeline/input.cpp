@@ -9,7 +9,7 @@
 
 #include "config/config.hpp"
 #include "core/error.hpp"
-#include "core/ranges.hpp"
+#include "core/settings.hpp"
 #include "engine/sample_input.hpp"
 
 namespace nearfield {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
-#include "core/system/regular_file.hpp"
+#include "core/system/files.hpp"
 #include "files/nfr/nfr_json.hpp"
 
 namespace nearfield {

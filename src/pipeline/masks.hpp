@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/output.hpp"
+#include "core/frame.hpp"
 #include "engine/microphone_watch.hpp"
 #include "pipeline/replay_part.hpp"
 

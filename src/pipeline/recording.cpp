@@ -15,7 +15,7 @@
 #include "core/system/clocks.hpp"
 #include "engine/feeder.hpp"
 #include "engine/sample_input.hpp"
-#include "files/array_files_on_disk.hpp"
+#include "files/files.hpp"
 #include "files/nfr/nfr_reader.hpp"
 #include "pipeline/missing_bits.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/output.hpp"
+#include "core/frame.hpp"
 #include "engine/engine.hpp"
 #include "files/sample_levels.hpp"
 #include "pipeline/input.hpp"

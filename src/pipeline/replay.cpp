@@ -54,19 +54,24 @@ FramesOfProcessor frames_of(const Engine& engine, std::size_t processor, const F
 
 using Outputs = std::vector<std::unique_ptr<Output>>;
 
-/// Begins the outputs; a processor without a frame in the range is omitted.
+/// Begins the outputs; a processor without a frame in the range is omitted. Throws DataError where that is the first.
 std::vector<FramesOfProcessor> begin(const Outputs& outputs, const Engine& engine,
                                      const std::vector<ResultHeader>& headers, const FrameRange& range,
                                      std::uint64_t hop, const ReplayOptions& options, const InputInfo& input) {
   std::vector<FramesOfProcessor> places;
   for (std::size_t p = 0; p < engine.processors(); ++p) {
     const std::uint64_t frames = places.emplace_back(frames_of(engine, p, range, hop, input.first_hop)).count;
-    if (frames == 0 && options.warn) {
-      options.warn(
-          fmt::format("processors.{}: no frame among frames {} to {} of {}: it has one every {} hops, once {} "
-                      "samples have come",
-                      engine.header(p).processor, range.first, *range.end - 1, options.input.string(),
-                      engine.every_hops(p), engine.window_samples(p)));
+    if (frames == 0) {
+      const std::string none = fmt::format(
+          "processors.{}: no frame among frames {} to {} of {}: it has one every {} hops, once {} samples have come",
+          engine.header(p).processor, range.first, *range.end - 1, options.input.string(), engine.every_hops(p),
+          engine.window_samples(p));
+      if (p == 0) {
+        throw DataError(none);
+      }
+      if (options.warn) {
+        options.warn(none);
+      }
     }
     for (const auto& output : outputs) {
       if (frames > 0) {
@@ -220,7 +225,7 @@ void tell_of_plan(const ReplayPart& part, const Heard& heard, const ReplayOption
     }
     options.inform("microphones: " + text_of(microphone_use(*part.engine)));
     options.inform(fmt::format("front end: {}", part.engine->front_end_name()));
-    options.inform(fmt::format("imager: {}", part.engine->imager_name()));
+    options.inform(fmt::format("imager: {}", part.engine->description(0)));
     for (const std::string& note : plan_notes(*part.engine)) {
       options.inform(note);
     }

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/microphone_use.hpp"
-#include "core/output.hpp"
+#include "core/frame.hpp"
+#include "core/microphones.hpp"
 #include "core/settings.hpp"
 #include "engine/engine.hpp"
 #include "pipeline/masks.hpp"

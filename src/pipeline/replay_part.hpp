@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "core/output.hpp"
+#include "core/frame.hpp"
 #include "engine/engine.hpp"
-#include "engine/mask_schedule.hpp"
+#include "engine/microphone_watch.hpp"
 #include "engine/recording_search.hpp"
 #include "pipeline/recording.hpp"
 

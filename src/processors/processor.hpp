@@ -6,14 +6,15 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cl/work.hpp"
-#include "core/array_files.hpp"
+#include "core/microphones.hpp"
 #include "core/product.hpp"
 #include "core/settings.hpp"
+#include "imaging/shared/array_plan.hpp"
 #include "imaging/shared/imager.hpp"
-#include "imaging/shared/microphone_mask.hpp"
 #include "imaging/shared/search.hpp"
 
 namespace nearfield {
@@ -82,30 +83,41 @@ struct WindowProducts {
 /// Interface that processors on a device and their references share.
 class ProcessorBase {
  public:
-  ProcessorBase() = default;
+  /// `header`: axes, products, kind and memory_hops if every hop is computed; the engine fills the rest. memory_hops:
+  /// hops before its own that a frame may depend on: 0 if it depends on its window alone, kUnboundedMemory if on all;
+  /// nothing if unknown. An axis `channel` makes it a processor of a subset (subset_of()).
+  explicit ProcessorBase(ResultHeader header) : header_(std::move(header)) {}
   ProcessorBase(const ProcessorBase&) = delete;
   ProcessorBase& operator=(const ProcessorBase&) = delete;
   virtual ~ProcessorBase() = default;
-  /// Axes, products, kind and memory_hops if every hop is computed; the engine fills the rest. memory_hops: hops before
-  /// its own that a frame may depend on: 0 if it depends on its window alone, kUnboundedMemory if on all; nothing if
-  /// unknown.
-  [[nodiscard]] virtual ResultHeader header() const = 0;
+  [[nodiscard]] const ResultHeader& header() const { return header_; }
   /// Products of a window that has been computed, for which the host has waited.
   virtual WindowProducts products(const WindowToRead& of) = 0;
-  /// Channels of the array's microphones that it uses, ascending; empty if all. With a subset the status on the device
-  /// stays unchanged, because host_status() lacks the others, and its frames have flag 64 by its own microphones'
-  /// distances.
-  [[nodiscard]] virtual std::span<const int> subset() const { return {}; }
   /// Replaces the plan's or the previous mask, between two frames; the mask was made for the same array, with at most
   /// mask_capacity() microphones. Waits, but builds and allocates nothing.
   virtual void use(const MicrophoneMask& mask) = 0;
-  /// Puts a search's findings into effect, between two frames; waits for the previous frame.
-  virtual void adopt(const std::shared_ptr<const Findings>& /*findings*/) {}
-  /// Makes the search of this processor, which any one thread may run; null where the plan has none or this processor
-  /// has none.
-  [[nodiscard]] virtual std::unique_ptr<Search> make_search() const { return nullptr; }
   /// Resets averages over windows and other memory of them, at the start of a stream; does not wait.
   virtual void forget() {}
+
+ private:
+  ResultHeader header_;
+};
+
+/// Channels of the array's microphones that a processor with this header uses, ascending: the axis `channel`; empty if
+/// all. With a subset the status on the device stays unchanged, because host_status() lacks the others, and its frames
+/// have flag 64 by its own microphones' distances.
+std::vector<int> subset_of(const ResultHeader& header);
+
+/// Capability of a processor whose products depend on findings in the spectra of many windows.
+class Searching {
+ public:
+  virtual ~Searching() = default;
+  /// Makes the search, which any one thread may run; null where the plan has none.
+  [[nodiscard]] virtual std::unique_ptr<Search> make_search() const = 0;
+  /// Hops from one search to the next (SearchSchedule::every()); 0 where the plan has none.
+  [[nodiscard]] virtual int search_every_hops() const = 0;
+  /// Puts a search's findings into effect, between two frames; waits for the previous frame.
+  virtual void adopt(const std::shared_ptr<const Findings>& findings) = 0;
 };
 
 /// Windows on the device, a hop apart.
@@ -119,17 +131,19 @@ struct BatchInput {
 };
 
 /// Computes products from spectra on a device. The constructor validates, compiles and allocates, and may throw;
-/// enqueue() only sets arguments and enqueues.
+/// enqueue() only sets arguments and enqueues. Implement enqueue(), products() and use(), and of the others those that
+/// the kind needs.
 class Processor : public ProcessorBase {
  public:
+  using ProcessorBase::ProcessorBase;
   /// Enqueues the windows, and the transfer of their products to the host. The status is left unchanged, or it is or-ed
   /// into, moved to host_status() and cleared.
   virtual void enqueue(const BatchInput& input) = 0;
-  /// Call it after Device::wait(): [window][kStatusWords] of the batch in a place, of a processor that takes the
-  /// status; empty otherwise.
+  /// Status [window][kStatusWords] of the batch in a place, for which the host has waited, of a processor that takes
+  /// it; empty otherwise.
   [[nodiscard]] virtual std::span<const std::uint32_t> host_status(std::size_t /*place*/) const { return {}; }
   /// The chosen path through the device, and its sizes, for log lines and reports.
-  [[nodiscard]] virtual std::string description() const = 0;
+  [[nodiscard]] virtual std::string description() const { return header().kind; }
 };
 
 namespace reference {
@@ -141,7 +155,8 @@ struct WindowInput {
   std::span<const Complex> spectra = {};  ///< [frequency][row][column], Pa
   std::span<const double> samples = {};   ///< [sample][channel], for who asks for them; units as in SampleView
   std::uint64_t hop = 0;
-  bool is_whole = true;  ///< no bits are missing
+  bool is_whole = true;    ///< no bits are missing
+  std::size_t window = 0;  ///< index in its batch
 };
 
 /// Losses and flags of one window's input.
@@ -150,23 +165,38 @@ struct Outcome {
   int non_finite_microphones = 0;
 };
 
-/// A processor in plain double precision on the host, written from its formulas.
+/// [product], in the order of the header.
+using OwnedProducts = std::vector<std::vector<std::byte>>;
+
+/// Results of one window.
+struct WindowResult {
+  OwnedProducts products;
+  Outcome outcome = {};
+};
+
+template <typename Values>
+std::vector<std::byte> to_bytes(const Values& values) {
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
+}
+
+/// A processor in plain double precision on the host, written from its formulas. Implement compute() of a window and
+/// use(), and forget() where frames depend on earlier windows.
 class Processor : public ProcessorBase {
  public:
-  /// Computes a batch of windows, whose products replace those of the last one; they may depend on earlier windows, as
-  /// on the device.
-  std::vector<Outcome> compute(std::span<const WindowInput> windows) {
-    begin();
-    std::vector<Outcome> outcomes;
-    for (const WindowInput& window : windows) {
-      outcomes.push_back(add(window));
-    }
-    return outcomes;
-  }
-  /// Drops the products of the last batch.
-  virtual void begin() = 0;
-  /// Computes the next window of the batch.
-  virtual Outcome add(const WindowInput& window) = 0;
+  using ProcessorBase::ProcessorBase;
+  /// Computes a window; it may depend on those computed before, as on the device.
+  virtual WindowResult compute(const WindowInput& window) = 0;
+  /// Adds to the products of a computed window what depends on the frames before it, as in tracks. Returns
+  /// WindowProducts::missing_bit_times.
+  virtual std::uint64_t complete(const WindowToRead& /*window*/, OwnedProducts& /*products*/) { return 0; }
+  /// Computes a batch of windows, whose products replace those of the last one.
+  std::vector<Outcome> compute(std::span<const WindowInput> windows);
+  WindowProducts products(const WindowToRead& of) final;
+
+ private:
+  std::vector<OwnedProducts> products_;            ///< [window]
+  std::vector<std::span<const std::byte>> views_;  ///< result of the last products()
 };
 
 }  // namespace reference
@@ -193,8 +223,10 @@ struct ProcessorEntry {
   bool takes_turns = false;
 };
 
-/// In the order of kinds.def.
+/// In the order of kinds.def, then those that were added.
 std::span<const ProcessorEntry> processor_table();
+/// Adds an entry beside those of kinds.def; see schema::add_processor_kind().
+void add_processor(const ProcessorEntry& entry);
 /// Throws ConfigError if there is none of this name.
 const ProcessorEntry& processor_entry(std::string_view kind);
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/output.hpp"
+#include "core/frame.hpp"
 #include "files/results_file.hpp"
 #include "publish/pictures/value_scale.hpp"
 

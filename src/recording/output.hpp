@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/daemon_settings.hpp"
-#include "core/system/file_descriptor.hpp"
+#include "core/system/files.hpp"
 
 namespace nearfield {
 

@@ -112,6 +112,13 @@ void Recorder::push(const BitsPiece& piece) {
   }
 }
 
+void Recorder::skip(const BitsPiece& piece) {
+  if (options_.bits && piece.bit_times > 0) {
+    bits_.skip(piece);
+    post_mask();
+  }
+}
+
 /// No system call unless the writer sleeps until data come.
 void Recorder::data_came() {
   if (waits_for_data_.load()) {

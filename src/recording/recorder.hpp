@@ -15,13 +15,10 @@
 #include <vector>
 
 #include "core/daemon_settings.hpp"
-#include "core/output.hpp"
+#include "core/frame.hpp"
 #include "core/product.hpp"
-#include "core/system/inheriting_mutex.hpp"
-#include "core/system/wake_up.hpp"
+#include "core/system/threads.hpp"
 #include "files/nfr/nfr_format.hpp"
-#include "recording/bits_lane.hpp"
-#include "recording/bits_tap.hpp"
 #include "recording/lane.hpp"
 #include "recording/output.hpp"
 #include "recording/room.hpp"
@@ -103,6 +100,8 @@ class Recorder : public BitsTap, public Output {
   ~Recorder() override;
 
   void push(const BitsPiece& piece) override;
+  [[nodiscard]] bool takes_words() const override { return options_.bits && bits_.lane().is_on(); }
+  void skip(const BitsPiece& piece) override;
   void begin(const ResultHeader& header, const Beginning& beginning) override;
   void write(const Frame& frame) override;
   void mask(const MaskChange& change) override { pending_mask_ = change; }

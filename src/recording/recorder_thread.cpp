@@ -5,12 +5,12 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
-#include <random>
 #include <utility>
 
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 #include "core/system/clocks.hpp"
+#include "core/system/host.hpp"
 #include "files/nfr/nfr_results.hpp"
 #include "recording/recorder.hpp"
 
@@ -30,11 +30,6 @@ constexpr std::uint64_t kLeastBytes = std::uint64_t{1} << 20U;
 constexpr std::int64_t kLookNs = 1'000'000'000;
 /// Most closed files of the current recording that are kept from being removed.
 constexpr std::size_t kMostParts = 128;
-
-std::uint64_t random_id() {
-  std::random_device device;
-  return (std::uint64_t{device()} << 32U) | device();
-}
 
 }  // namespace
 

@@ -16,7 +16,7 @@
 #include <system_error>
 #include <tuple>
 
-#include "core/system/file_descriptor.hpp"
+#include "core/system/files.hpp"
 #include "files/nfr/nfr_format.hpp"
 
 namespace nearfield {

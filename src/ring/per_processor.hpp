@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/system/inheriting_mutex.hpp"
+#include "core/system/threads.hpp"
 
 namespace nearfield::ring {
 

@@ -2,18 +2,74 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <climits>
+#include <csignal>
 #include <cstring>
-#include <random>
 
 #include "core/error.hpp"
+#include "core/system/host.hpp"
 
 namespace nearfield::ring {
+namespace {
+
+/// Returns the number of woken threads.
+long wake(std::uint32_t* word, int most) { return syscall(SYS_futex, word, FUTEX_WAKE, most, nullptr, nullptr, 0); }
+
+}  // namespace
+
+void wake_all(std::uint32_t* word) { wake(word, INT_MAX); }
+
+Waker::Waker(std::uint32_t* word) : word_(word) {
+  thread_ = std::thread([this] {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are handled by other threads
+    run();
+  });
+}
+
+Waker::~Waker() {
+  stop_ = true;
+  call_thread();
+  thread_.join();
+}
+
+void Waker::notify() {
+  if (has_many()) {
+    call_thread();
+    return;
+  }
+  const long woken = wake(word_, kAtOnce + 1);
+  if (woken > kAtOnce) {
+    woken_.store(woken, std::memory_order_relaxed);
+    call_thread();
+  }
+}
+
+void Waker::call_thread() {
+  calls_.fetch_add(1, std::memory_order_release);
+  calls_.notify_one();
+}
+
+void Waker::run() {
+  std::uint32_t seen = 0;
+  while (!stop_) {
+    calls_.wait(seen, std::memory_order_acquire);
+    seen = calls_.load(std::memory_order_acquire);
+    const long sleepers = woken_.exchange(0, std::memory_order_relaxed) + wake(word_, INT_MAX);
+    many_.store(sleepers > kAtOnce, std::memory_order_relaxed);
+  }
+}
+
 namespace {
 
 constexpr std::uint32_t kFewestSlots = 4;
@@ -27,11 +83,6 @@ std::uint32_t slots_within(const RingOptions& options, std::size_t slot_bytes) {
   }
   const std::size_t room = options.most_bytes / slot_bytes;
   return static_cast<std::uint32_t>(std::clamp<std::size_t>(room, kFewestSlots, options.slots));
-}
-
-std::uint64_t random_id() {
-  std::random_device random;
-  return (std::uint64_t{random()} << 32U) | random();
 }
 
 /// Stores every shared word atomically, so that a reader that copies concurrently is no data race.

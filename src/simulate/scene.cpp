@@ -7,10 +7,10 @@
 #include <numbers>
 #include <set>
 
-#include "core/image_grid.hpp"
-#include "simulate/points/interpolator.hpp"
+#include "core/images.hpp"
+#include "core/numerics.hpp"
 #include "simulate/points/point_player.hpp"
-#include "simulate/random.hpp"
+#include "simulate/points/signal.hpp"
 
 namespace nearfield {
 namespace {

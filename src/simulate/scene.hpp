@@ -14,8 +14,7 @@
 #include "simulate/bit_synthesizer.hpp"
 #include "simulate/fields.hpp"
 #include "simulate/mesh/mesh.hpp"
-#include "simulate/points/motion.hpp"
-#include "simulate/points/room.hpp"
+#include "simulate/points/paths.hpp"
 
 namespace nearfield {
 
@@ -80,7 +79,7 @@ std::vector<Point> microphones_of(const Scene& scene);
 Scene load_scene(const std::filesystem::path& path);
 
 /// The true fields of a scene's tones, one entry for each distinct frequency, ascending: pressure and normal velocity
-/// at z = 0 on the grid of the array's images (image_grid.hpp), pressure at the microphones, phasors referred to
+/// at z = 0 on the grid of the array's images (core/images.hpp), pressure at the microphones, phasors referred to
 /// bit-time 0. A point source on z = 0 exactly at a pixel gives NaN there. Moving tones are excluded. Also holds the
 /// positions and levels of all sources.
 Truth truth_of(const Scene& scene);

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "core/error.hpp"
-#include "core/layout.hpp"
+#include "core/microphones.hpp"
 #include "core/system/clocks.hpp"
 #include "stream/ingest_ring.hpp"
 
@@ -178,17 +178,23 @@ std::uint64_t IngestRing::missing_end(std::uint64_t first_element) const {
   const bool is_final = ended_.load() || streams_begun_.load() != accepted_;
   const Position available = accepted_end();
   const Position end = is_final ? available : available - std::min(available, settings_.reorder_elements);
-  const Position from = std::max(first, frozen_.load());  // elements before it were overwritten untaken
+  // Untaken elements before frozen_ were overwritten.
+  const Position from = first < cursor_ ? first : std::max(first, frozen_.load());
   if (from >= end) {
     return first_element + (std::max(first, end) - first);
   }
-  const ReceivedMap::Run run = received_.run(from, end);
-  return first_element + ((run.received ? from : run.end) - first);
+  const bool is_received = received_.run(from, from + 1).received;
+  return first_element + ((is_received ? from : received_.run(from, end).end) - first);
 }
 
 std::uint64_t IngestRing::overwritten_end(std::uint64_t first_element) const {
   const Position first = position_of(first_element);
-  return first_element + (std::max(first, frozen_.load()) - first);
+  return first_element + (std::max(first, lost_end_) - first);
+}
+
+void IngestRing::keep_from(std::uint64_t element) {
+  kept_.store(position_of(element));
+  room_came_.call();
 }
 
 void IngestRing::count_missing(std::uint64_t elements) {
@@ -205,6 +211,7 @@ TakeResult IngestRing::take(std::uint64_t first_element, std::span<std::uint32_t
                                                  words.size() / settings_.words_per_element, first_element));
   }
   const Position from = claim(end);
+  lost_end_ = from > cursor_ ? from : lost_end_;
   const std::uint64_t skipped = from < first ? received_.count(from, first) : 0;
   count(skipped_, skipped);
   count_missing(first - cursor_ - skipped);
@@ -281,7 +288,6 @@ TakeResult IngestRing::copy_all(Position first, Position from, Position end, std
                                 std::vector<MissingRun>* missing, Copying copying) const {
   TakeResult result;
   result.missing = from - first;
-  result.overwritten = from - first;
   fill_silence(first, from, words);
   add_run(missing, 0, from - first);
   for (Position position = from; position < end;) {

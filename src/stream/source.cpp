@@ -9,9 +9,8 @@
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 #include "core/system/clocks.hpp"
-#include "stream/sources/pipe_source.hpp"
-#include "stream/sources/playback_source.hpp"
-#include "stream/sources/udp_source.hpp"
+#include "stream/sources/live_sources.hpp"
+#include "stream/sources/playback.hpp"
 
 namespace nearfield {
 namespace {

@@ -14,17 +14,12 @@
 
 #include "config/config.hpp"
 #include "files/files.hpp"
-#include "files/templates_file.hpp"
 #include "nearfield/nearfield.h"
 #include "pipeline/replay.hpp"
 #include "support/command.hpp"
 #include "support/recordings.hpp"
 
-namespace {
-
-thread_local int allocations_until_failure = 0;  ///< 0: none fails
-
-}  // namespace
+static thread_local int allocations_until_failure = 0;  ///< 0: none fails
 
 void* operator new(std::size_t bytes) {
   const bool fails = allocations_until_failure > 0 && --allocations_until_failure == 0;

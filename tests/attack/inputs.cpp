@@ -10,6 +10,7 @@
 #include "files/hdf5/h5.hpp"
 #include "recording/recorder.hpp"
 #include "recording/recording_support.hpp"
+#include "support/images.hpp"
 #include "support/recordings.hpp"
 
 /// Writes one small file of each kind that Nearfield reads, for mutate.py: `attack_inputs FOLDER`. Each HDF5 file is

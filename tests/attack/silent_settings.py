@@ -7,7 +7,7 @@ import json
 import subprocess
 
 SUBJECTS = "settings"
-NUMBERS = {"number", "integer", "octal text", "number or list of numbers"}
+NUMBERS = {"number", "integer", "number or list of numbers"}
 PLAIN = {  # where a default is no number to be wrong by a factor, a right one
     "array.pascal_per_unit": 20, "holography.filter.cutoff_rad_per_m": 80,
 }

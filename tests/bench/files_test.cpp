@@ -1,5 +1,3 @@
-#include "bench/common/files.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +5,7 @@
 #include <string>
 
 #include "bench/commands.hpp"
-#include "bench/common/report_program.hpp"
+#include "bench/common/outputs.hpp"
 #include "core/error.hpp"
 
 namespace nearfield::bench {

@@ -1,11 +1,11 @@
-#include "bench/front_ends/walsh_counts.hpp"
-
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <cmath>
 #include <numbers>
 #include <random>
+
+#include "bench/front_ends/front_ends.hpp"
 
 namespace nearfield::bench {
 namespace {

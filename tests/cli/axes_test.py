@@ -55,9 +55,9 @@ class Axes(unittest.TestCase):
         """x, y and level of the largest pixel, and what was said."""
         done = NEARFIELD.require("replay", recording, "-o", self.out, "--frames", 1, *self.settings("holography.imager=none", FAR, *more))
         with h5py.File(self.out) as file:
-            level = np.abs(np.squeeze(file["far/map"][0]))
+            level = np.abs(np.squeeze(file["map"][0]))
             row, column = np.unravel_index(level.argmax(), level.shape)
-            return file["far/x_m"][column], file["far/y_m"][row], level.max(), done.stderr
+            return file["x_m"][column], file["y_m"][row], level.max(), done.stderr
 
     def csv(self, places_m, name="array.csv", header="x_m,y_m,z_m"):
         path = self.folder / name

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "support/command.hpp"
+#include "support/images.hpp"
 #include "support/recordings.hpp"
 
 /// What a user sees of each bad input: one clear message, the exit code of sysexits.h, and nothing under the final

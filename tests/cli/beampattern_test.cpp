@@ -61,7 +61,7 @@ TEST(BeampatternCommand, MapsAPoint) {
   const test::TemporaryFolder folder;
   std::ofstream(folder / "c.yaml") << "version: 1\nholography: {standoff_m: 0.03}\nprocessors:\n"
                                       "  far: {kind: beamform, grid: {distance_m: [0.5, 1.0], step_m: 0.05}}\n"
-                                      "  levels: {kind: row_power}\n";
+                                      "  levels: {kind: spectrum}\n";
   const test::CommandResult result = test::run_nearfield(
       "beampattern -c " + (folder / "c.yaml") + " --processor far --source 0.1,-0.2,-0.97 " +
       "--frequency 4000 --png " + (folder / "maps") + " --db --range 30 --set 'front_end.bands_hz=[[900,1100]]'");

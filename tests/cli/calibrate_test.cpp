@@ -9,6 +9,7 @@
 #include "files/files.hpp"
 #include "simulate/scene.hpp"
 #include "support/command.hpp"
+#include "support/images.hpp"
 #include "support/measures.hpp"
 #include "support/recordings.hpp"
 

@@ -5,6 +5,7 @@
 
 #include "files/files.hpp"
 #include "support/command.hpp"
+#include "support/images.hpp"
 #include "support/recorded_bits.hpp"
 #include "support/recordings.hpp"
 

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <vector>
 
-#include "files/cross_spectra_file.hpp"
+#include "files/files.hpp"
 #include "support/command.hpp"
 #include "support/measures.hpp"
 

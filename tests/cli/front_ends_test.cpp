@@ -10,6 +10,7 @@
 #include "core/metrics.hpp"
 #include "files/files.hpp"
 #include "support/command.hpp"
+#include "support/images.hpp"
 #include "support/measures.hpp"
 
 /// Every front end through `nearfield replay`, from one capture to published images.

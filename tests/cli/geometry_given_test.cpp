@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "files/files.hpp"
 #include "support/command.hpp"
+#include "support/images.hpp"
 #include "support/recordings.hpp"
 
 // What a recording does not say of its array the user says: nothing is assumed, and what was said can be corrected.

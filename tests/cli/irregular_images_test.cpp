@@ -11,11 +11,12 @@
 #include <random>
 
 #include "config/positions_file.hpp"
-#include "core/image_grid.hpp"
+#include "core/images.hpp"
 #include "files/files.hpp"
 #include "support/command.hpp"
 #include "support/fields.hpp"
 #include "support/h5_values.hpp"
+#include "support/images.hpp"
 #include "support/measures.hpp"
 #include "support/positions.hpp"
 

@@ -102,7 +102,8 @@ TEST(ListenCommand, GivesTheSoundOfAPlaceFromBits) {
   EXPECT_NEAR(20.0 * std::log10(std::abs(ratio)), 0.0, 0.05);
   EXPECT_NEAR(std::arg(ratio), 0.0, 0.01);
   // The file of images has the same samples.
-  const auto values = values_of<float>(reader.read(1, 1).frame.products[0]);
+  const ResultFrame second = reader.read(1, 1);
+  const auto values = values_of<float>(second.frame.products[0]);
   for (std::size_t n = 0; n < 512; ++n) {
     ASSERT_EQ(values[n], samples[512 + n]) << n;
   }

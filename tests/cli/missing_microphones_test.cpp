@@ -10,6 +10,7 @@
 #include "core/frame.hpp"
 #include "files/files.hpp"
 #include "support/command.hpp"
+#include "support/images.hpp"
 #include "support/measures.hpp"
 #include "support/recordings.hpp"
 

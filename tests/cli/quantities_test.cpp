@@ -15,6 +15,7 @@
 #include "files/files.hpp"
 #include "simulate/fields.hpp"
 #include "support/command.hpp"
+#include "support/images.hpp"
 #include "support/recordings.hpp"
 
 /// What images show beside pressure and velocity, from a recording to the file, against closed forms.

@@ -13,6 +13,7 @@
 #include "core/error.hpp"
 #include "files/results_file.hpp"
 #include "support/command.hpp"
+#include "support/images.hpp"
 #include "support/measures.hpp"
 #include "support/recordings.hpp"
 
@@ -255,7 +256,7 @@ TEST(Replay, PlanSaysWhichFramesThereWillBe) {
   const test::TemporaryFolder folder;
   test::write_random_capture(folder / "c.h5", 32 * 1200);
   const std::string options = kWindow + kMemoryless +
-                              "--set processors.rows.kind=row_power --set processors.rows.every_hops=5 "
+                              "--set processors.rows.kind=pnah --set processors.rows.every_hops=5 "
                               "--set processors.rows.front_end.window_samples=384 --engine reference -q -o ";
   const auto plan = test::run_nearfield("replay " + (folder / "c.h5") + options + (folder / "plan.h5") + " --plan");
   ASSERT_EQ(plan.exit_code, 0) << plan.output;
@@ -354,7 +355,7 @@ TEST(Replay, DealtOutToDevicesGivesTheFileOfOne) {
   test::write_random_capture(folder / "c.h5", 32 * (2300 * 8 + 64));  // two blocks, longer than 16 times 60 hops
   const std::string options = std::string(kWindow) +
                               " --set front_end.hop_samples=8 --set device.batch=4"
-                              " --set processors.rows.kind=row_power --set processors.rows.every_hops=3";
+                              " --set processors.rows.kind=pnah --set processors.rows.every_hops=3";
   const auto one =
       test::run_nearfield("replay " + (folder / "c.h5") + " -o " + (folder / "one.h5") + options, kTwoAlike);
   ASSERT_EQ(one.exit_code, 0) << one.output;
@@ -381,7 +382,7 @@ TEST(Replay, RefusesDevicesThatFramesCannotBeDealtOutTo) {
   expect(" --devices 0,2", kTwoAlike, 69, "device.index: expected 0 to 1, found 2");
   expect(" --devices 0,1 --device 0", kTwoAlike, 64, "--device");
   expect(" --devices 0,1 --engine reference", kTwoAlike, 64, "--engine");
-  expect(" --devices 0,1 --set processors.far.kind=row_power --set processors.far.device=1", kTwoAlike, 64,
+  expect(" --devices 0,1 --set processors.far.kind=beamform --set processors.far.device=1", kTwoAlike, 64,
          "processors.far.device");
   expect(" --devices 0,1 --set processors.find.kind=srp_phat", kTwoAlike, 64, "processors.find: expected frames");
   expect(" --devices 0,1", kTwoUnlike, 69, "--allow-unlike");

@@ -8,7 +8,7 @@
 #include <numbers>
 #include <set>
 
-#include "core/product_values.hpp"
+#include "core/product.hpp"
 #include "files/results_file.hpp"
 #include "support/command.hpp"
 #include "support/measures.hpp"

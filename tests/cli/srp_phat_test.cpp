@@ -7,7 +7,7 @@
 #include <fstream>
 #include <set>
 
-#include "core/product_values.hpp"
+#include "core/product.hpp"
 #include "files/results_file.hpp"
 #include "support/command.hpp"
 #include "support/measures.hpp"

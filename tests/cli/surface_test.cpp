@@ -18,6 +18,7 @@
 #include "support/command.hpp"
 #include "support/fields.hpp"
 #include "support/h5_values.hpp"
+#include "support/images.hpp"
 #include "support/measures.hpp"
 
 /// Images of sonah on a surface that is no plane, from files of spectra and heights to files of images.

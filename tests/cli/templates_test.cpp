@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "files/files.hpp"
 #include "files/results_file.hpp"
-#include "files/templates_file.hpp"
 #include "support/command.hpp"
 
 /// Templates as a user makes and uses them.

@@ -35,7 +35,7 @@ TEST(Changes, KnowWhatARunningDaemonCannotFollow) {
   after.daemon->source.loop = true;
   after.daemon->source.pace = DaemonSettings::Pace::kFast;
   after.daemon->publish.zmq.max_rate_hz = 1.0;
-  after.daemon->control.access.mode = 0600;
+  after.daemon->control.access.allowed_users = {"1001"};
   after.daemon->metrics.address = "";
   after.daemon->realtime.priority = 7;
   after.daemon->log.target = DaemonSettings::LogTarget::kStderr;

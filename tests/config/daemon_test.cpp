@@ -42,14 +42,14 @@ TEST(DaemonConfig, ReadsEveryKey) {
       "           max_jump_bit_times: 7}\n"
       "  publish:\n"
       "    phase_reference: stream\n"
-      "    ring: {socket: off, mode: 0640, allowed_users: [root, 1001], allowed_groups: ['7'], slots: 3}\n"
+      "    ring: {socket: off, allowed_users: [root, 1001], allowed_groups: ['7'], slots: 3}\n"
       "    zmq: {endpoint: 'tcp://*:9', curve_secret_file: credential:curve.key, max_rate_hz: 2.5,\n"
       "          curve_clients: ['rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7', "
       "'Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID']}\n"
       "  recording: {directory: /r, what: images, trigger: level, level: 0.5, quiet_s: 0.25, pause_s: 9,\n"
       "              pre_trigger_s: 2, max_bytes: 5000000000, max_s: 7, quota_bytes: 6000000000, sync_s: 3,\n"
       "              bits_queue_bytes: 1048576, images_queue_bytes: 1048577}\n"
-      "  control: {socket: /c, mode: '600', allowed_users: [], allowed_groups: ['7']}\n"
+      "  control: {socket: /c, allowed_users: [], allowed_groups: ['7']}\n"
       "  metrics: {address: off}\n"
       "  page: {address: '[::1]:7', allowed_hosts: [array.lab], allowed_origins: ['https://array.lab'], token_file: "
       "credential:page,\n"
@@ -78,7 +78,7 @@ TEST(DaemonConfig, ReadsEveryKey) {
                      0.0,
                      7};
   expected.publish.phase_reference = DaemonSettings::PhaseReference::kStream;
-  expected.publish.ring = {"", {0640, {"root", "1001"}, {"7"}}, 3};
+  expected.publish.ring = {"", {{"root", "1001"}, {"7"}}, 3};
   expected.publish.zmq = {"tcp://*:9",
                           "credential:curve.key",
                           2.5,
@@ -96,7 +96,7 @@ TEST(DaemonConfig, ReadsEveryKey) {
                         .sync_s = 3.0,
                         .bits_queue_bytes = 1048576,
                         .images_queue_bytes = 1048577};
-  expected.control = {"/c", {0600, {}, {"7"}}};
+  expected.control = {"/c", {{}, {"7"}}};
   expected.metrics.address = "";
   expected.page = {"[::1]:7", {"array.lab"}, {"https://array.lab"}, "credential:page", 30.0};
   expected.realtime = {50, {1, 3}, true, 80.0};
@@ -150,8 +150,7 @@ TEST(DaemonConfig, RefusesWrongValues) {
       {"source: {require_crc: 1}", "daemon.source.require_crc: expected true or false"},
       {"publish: {phase_reference: hop}", "daemon.publish.phase_reference: expected one of window, stream"},
       {"publish: {ring: {socket: /" + long_path + "}}", "daemon.publish.ring.socket: expected a path of at most 107"},
-      {"publish: {ring: {mode: 0888}}", "daemon.publish.ring.mode: expected an octal file mode from 0 to 0777"},
-      {"publish: {ring: {mode: 01777}}", "daemon.publish.ring.mode: expected an octal file mode from 0 to 0777"},
+      {"publish: {ring: {mode: 0660}}", "daemon.publish.ring.mode: unknown key"},
       {"publish: {ring: {allowed_users: root}}", "daemon.publish.ring.allowed_users: expected a list of texts"},
       {"publish: {ring: {allowed_users: [a, [b]]}}", "daemon.publish.ring.allowed_users[1]: expected a text, found a"},
       {"publish: {ring: {slots: 1}}", "daemon.publish.ring.slots: expected an integer from 2 to 65536"},

@@ -58,6 +58,12 @@ TEST(Limits, WhatCannotHoldIsRefused) {
   EXPECT_THAT(refusals_of("above: 1, processor: far"),
               ElementsAre(HasSubstr("daemon.limits.a.processor: expected surface or a processor of the section "
                                     "processors, found \"far\"")));
+  const std::vector<std::string> without_images =
+      error_lines("holography: {imager: none}\nprocessors: {far: {kind: beamform}}\ndaemon: {limits: {a: {above: 1}}}",
+                  [](const std::string& path) { (void)load_settings(path, {}); });
+  EXPECT_THAT(without_images,
+              ElementsAre(HasSubstr("daemon.limits.a.processor: expected a processor of the section processors, found "
+                                    "\"surface\"")));
   EXPECT_THAT(refusals_of("above: 1, product: sources, column: level_db, statistic: mean"),
               ElementsAre(HasSubstr("daemon.limits.a.statistic: expected max beside column")));
   EXPECT_THAT(

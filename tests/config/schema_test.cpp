@@ -68,7 +68,6 @@ TEST(Schema, JsonHasEverySettingWithItsDefault) {
   EXPECT_EQ(by_key["daemon.source.address"]["default"], "127.0.0.1:7230");
   EXPECT_EQ(by_key["daemon.source.address"]["effect"], "restart") << "as its section";
   EXPECT_EQ(by_key["daemon.publish.zmq.endpoint"]["default"], "off");
-  EXPECT_EQ(by_key["daemon.publish.ring.mode"]["default"], "0666");
   EXPECT_EQ(by_key["daemon.limits.NAME.product"]["default"], "images");
   EXPECT_EQ(by_key["processors.sonah.kind"]["default"], "sonah") << "a kind stands for a name";
 }

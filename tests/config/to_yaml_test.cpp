@@ -19,11 +19,10 @@ Settings read_back(const Settings& settings) { return load_settings(WrittenFile(
 
 // null stands for the run's value, also after it was written.
 TEST(ToYaml, KeepsWhatAProcessorsOwnFrontEndHasOtherwise) {
-  const Settings settings =
-      load_settings("", {"processors.far.kind=row_power", "processors.near.kind=row_power",
-                         "processors.far.front_end.kind=dot_product", "processors.far.front_end.window=none",
-                         "processors.far.front_end.window_samples=4096",
-                         "processors.far.front_end.frequencies_hz=[250.5, 1000]", "front_end.hop_samples=8"});
+  const Settings settings = load_settings(
+      "", {"processors.far.kind=beamform", "processors.near.kind=beamform", "processors.far.front_end.kind=dot_product",
+           "processors.far.front_end.window=none", "processors.far.front_end.window_samples=4096",
+           "processors.far.front_end.frequencies_hz=[250.5, 1000]", "front_end.hop_samples=8"});
   const Settings read = read_back(settings);
   ASSERT_EQ(read.processors.size(), 2U);
   const FrontEndOverrides& far = read.processors[0].front_end;
@@ -190,9 +189,7 @@ class RandomSettings {
   }
 
   DaemonSettings::Access access() {
-    return {.mode = static_cast<std::uint32_t>(integer(0, 0777)),
-            .allowed_users = {"root", std::to_string(integer(0, 70000)), "a \"b\""},
-            .allowed_groups = {}};
+    return {.allowed_users = {"root", std::to_string(integer(0, 70000)), "a \"b\""}, .allowed_groups = {}};
   }
 
   int integer(int minimum, int maximum) { return std::uniform_int_distribution(minimum, maximum)(random_); }

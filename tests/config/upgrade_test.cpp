@@ -20,7 +20,9 @@ namespace fs = std::filesystem;
 
 /// What the message must say of each key that is no longer there.
 const std::map<std::string, std::string> kFormerKeys = {
-    {"holography.filter.search_every_frames", "did you mean holography.search_every_frames?"}};
+    {"holography.filter.search_every_frames", "did you mean holography.search_every_frames?"},
+    {"daemon.publish.ring.mode", "unknown key"},
+    {"daemon.control.mode", "unknown key"}};
 
 std::vector<fs::path> earlier_configurations() {
   std::vector<fs::path> found;

@@ -13,7 +13,7 @@
 #include <fstream>
 
 #include "core/daemon_settings.hpp"
-#include "core/system/file_descriptor.hpp"
+#include "core/system/files.hpp"
 #include "support/command.hpp"
 
 // What `nearfieldd --check` sees of a machine, each in a world made for it.

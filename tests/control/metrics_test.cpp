@@ -8,7 +8,7 @@
 #include <sstream>
 #include <thread>
 
-#include "control/socket/exposure.hpp"
+#include "control/checks/check.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 

@@ -1,5 +1,3 @@
-#include "control/service/realtime.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -8,6 +6,8 @@
 #include <unistd.h>
 
 #include <thread>
+
+#include "control/service/worker.hpp"
 
 namespace nearfield::control {
 namespace {

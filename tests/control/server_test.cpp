@@ -15,7 +15,6 @@
 #include <thread>
 
 #include "control/socket/client.hpp"
-#include "control/socket/unix_socket.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 #include "support/command.hpp"
@@ -146,12 +145,12 @@ TEST_F(ServerTest, BoundsALine) {
   EXPECT_EQ(status(next)["asked"], 2);
 }
 
-TEST_F(ServerTest, SocketHasItsModeAndGoesWithTheServer) {
+TEST_F(ServerTest, SocketIsForEveryUserAndGoesWithTheServer) {
   {
-    const Server server(settings({0640, {}, {}}), handlers(), log_);
+    const Server server(settings(), handlers(), log_);
     struct stat file {};
     ASSERT_EQ(stat(path_.c_str(), &file), 0);
-    EXPECT_EQ(file.st_mode & 0777U, 0640U);
+    EXPECT_EQ(file.st_mode & 0777U, 0666U);
   }
   EXPECT_FALSE(std::filesystem::exists(path_));
   EXPECT_THROW(Client{path_}, NoInputError);
@@ -234,7 +233,7 @@ TEST_F(ServerTest, AsksTheKernelWhoIsThere) {
   constexpr uid_t kStranger = 54321;
   constexpr uid_t kFriend = 54322;
   chmod(folder_.path().c_str(), 0755);
-  const Server server(settings({0666, {std::to_string(kFriend)}, {}}), handlers(), log_);
+  const Server server(settings({{std::to_string(kFriend)}, {}}), handlers(), log_);
   if (geteuid() == 0) {
     EXPECT_THAT(reply_to_user(path_, kStranger),
                 testing::AllOf(HasSubstr("\"exit_code\":77"), HasSubstr("user 54321 is not permitted")));

@@ -1,6 +1,6 @@
-#include "core/fft_length.hpp"
-
 #include <gtest/gtest.h>
+
+#include "core/numerics.hpp"
 
 namespace nearfield {
 namespace {

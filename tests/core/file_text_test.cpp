@@ -1,9 +1,9 @@
-#include "core/file_text.hpp"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "core/text.hpp"
 
 namespace nearfield {
 namespace {

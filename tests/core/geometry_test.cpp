@@ -7,7 +7,7 @@
 #include <random>
 
 #include "core/error.hpp"
-#include "core/layout.hpp"
+#include "core/microphones.hpp"
 #include "support/positions.hpp"
 
 // What positions that were given one by one make of an array.

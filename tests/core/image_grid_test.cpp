@@ -1,10 +1,10 @@
-#include "core/image_grid.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 #include <vector>
+
+#include "core/images.hpp"
 
 namespace nearfield {
 namespace {

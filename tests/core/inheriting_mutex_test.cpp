@@ -1,10 +1,10 @@
-#include "core/system/inheriting_mutex.hpp"
-
 #include <gtest/gtest.h>
 
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "core/system/threads.hpp"
 
 namespace nearfield {
 namespace {

@@ -1,10 +1,9 @@
-#include "core/layout.hpp"
-
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "core/error.hpp"
+#include "core/microphones.hpp"
 
 namespace nearfield {
 namespace {

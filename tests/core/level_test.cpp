@@ -1,6 +1,6 @@
-#include "core/level.hpp"
-
 #include <gtest/gtest.h>
+
+#include "core/product.hpp"
 
 namespace nearfield {
 namespace {

@@ -1,5 +1,3 @@
-#include "core/system/mapped_memory.hpp"
-
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/system/memory.hpp"
 #include "support/command.hpp"
 #include "support/sanitizers.hpp"
 

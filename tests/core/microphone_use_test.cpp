@@ -1,9 +1,8 @@
-#include "core/microphone_use.hpp"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
 
+#include "core/microphones.hpp"
 #include "core/settings.hpp"
 
 namespace nearfield {

@@ -1,5 +1,3 @@
-#include "core/system/partial_file.hpp"
-
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +7,7 @@
 #include <iterator>
 
 #include "core/error.hpp"
+#include "core/system/files.hpp"
 #include "support/command.hpp"
 
 namespace nearfield {

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "core/error.hpp"
-#include "core/system/file_descriptor.hpp"
+#include "core/system/files.hpp"
 #include "core/system/network.hpp"
 
 namespace nearfield {
@@ -17,7 +17,7 @@ PeerProcess peer(uid_t user, const std::vector<gid_t>& groups = {}) {
 }
 
 TEST(PeerRule, OwnUserRootAndTheNamed) {
-  const PeerRule rule({0666, {"1234"}, {"root", "500", "501"}}, "here");
+  const PeerRule rule({{"1234"}, {"root", "500", "501"}}, "here");
   EXPECT_TRUE(rule.permits(peer(0)));
   EXPECT_TRUE(rule.permits(peer(9999, {0})));
   EXPECT_TRUE(rule.permits(peer(geteuid())));
@@ -29,7 +29,7 @@ TEST(PeerRule, OwnUserRootAndTheNamed) {
 }
 
 TEST(PeerRule, NamesWhoIsUnknown) {
-  const auto make = [] { const PeerRule rule({0666, {"root", "no such user"}, {"no such group"}}, "here"); };
+  const auto make = [] { const PeerRule rule({{"root", "no such user"}, {"no such group"}}, "here"); };
   EXPECT_THAT(make, testing::ThrowsMessage<ConfigError>(
                         testing::AllOf(testing::HasSubstr("here.allowed_users: expected one of this system's names, or "
                                                           "a number, found \"no such user\""),

@@ -1,5 +1,3 @@
-#include "core/system/regular_file.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -7,6 +5,7 @@
 #include <fstream>
 
 #include "core/error.hpp"
+#include "core/system/files.hpp"
 #include "support/command.hpp"
 
 namespace nearfield {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "core/system/regular_file.hpp"
+#include "core/system/files.hpp"
 #include "support/command.hpp"
 
 namespace nearfield {

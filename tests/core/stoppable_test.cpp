@@ -1,8 +1,8 @@
-#include "core/stoppable.hpp"
-
 #include <gtest/gtest.h>
 
 #include <thread>
+
+#include "core/system/threads.hpp"
 
 namespace nearfield {
 namespace {

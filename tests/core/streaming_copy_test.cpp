@@ -1,9 +1,9 @@
-#include "core/streaming_copy.hpp"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
 #include <vector>
+
+#include "core/system/memory.hpp"
 
 namespace nearfield {
 namespace {

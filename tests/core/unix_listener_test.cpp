@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "core/error.hpp"
-#include "core/system/file_descriptor.hpp"
+#include "core/system/files.hpp"
 #include "core/system/unix_server.hpp"
 #include "support/command.hpp"
 

@@ -34,7 +34,7 @@ void look_until(HealthTask& health, const Epoch& epoch, std::span<const std::uin
 
 TEST(HealthTask, CountsTheBadMicrophonesByCause) {
   const std::unique_ptr<Epoch> epoch = make_epoch(test::small_settings(), test::small_input(), 1);
-  BackgroundWorker worker("nf-test");
+  control::Worker worker("nf-test");
   HealthTask health(worker, {.use = [](const Masks&, std::uint64_t) {},
                              .report = [](const health::Change&, std::size_t) {},
                              .too_many = [](std::size_t) {}});
@@ -67,7 +67,7 @@ TEST(HealthTask, NamesTheMicrophonesThatTheConfigurationMasks) {
   settings.array.dead_channels = {9, 2};
   settings.array.health.enabled = false;
   const std::unique_ptr<Epoch> epoch = make_epoch(settings, test::small_input(), 1);
-  BackgroundWorker worker("nf-test");
+  control::Worker worker("nf-test");
   HealthTask health(worker, {.use = [](const Masks&, std::uint64_t) {},
                              .report = [](const health::Change&, std::size_t) {},
                              .too_many = [](std::size_t) {}});
@@ -91,7 +91,7 @@ TEST(HealthTask, NamesTheMicrophonesThatTheConfigurationMasks) {
 // of them is masked.
 TEST(HealthTask, LeavesAMaskThatStaysTheSame) {
   const std::unique_ptr<Epoch> epoch = make_epoch(test::small_settings(), test::small_input(), 1);
-  BackgroundWorker worker("nf-test");
+  control::Worker worker("nf-test");
   std::atomic<int> uses{0};
   std::atomic<int> reports{0};
   HealthTask health(worker, {.use = [&](const Masks&, std::uint64_t) { ++uses; },
@@ -108,7 +108,7 @@ TEST(HealthTask, LeavesAMaskThatStaysTheSame) {
 // What a change of masks throws must not end the watch.
 TEST(HealthTask, WatchesOnAfterAMaskThatFails) {
   const std::unique_ptr<Epoch> epoch = make_epoch(test::small_settings(), test::small_input(), 1);
-  BackgroundWorker worker("nf-test");
+  control::Worker worker("nf-test");
   std::atomic<int> uses{0};
   HealthTask health(worker, {.use =
                                  [&](const Masks&, std::uint64_t) {

@@ -1,11 +1,11 @@
-#include "daemon/live/hop_boundary.hpp"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <stdexcept>
 #include <thread>
 #include <vector>
+
+#include "daemon/live/frame_watch.hpp"
 
 namespace nearfield::daemon {
 namespace {

@@ -20,8 +20,8 @@
 #include "core/system/clocks.hpp"
 #include "daemon/live_rig.hpp"
 #include "stream/packets/packet_intake.hpp"
-#include "stream/sending/fault_injector.hpp"
 #include "stream/sending/packet_sender.hpp"
+#include "support/images.hpp"
 
 namespace nearfield::daemon {
 namespace {

@@ -8,6 +8,7 @@
 #include "files/nfr/nfr_reader.hpp"
 #include "recording/recorder.hpp"
 #include "support/command.hpp"
+#include "support/images.hpp"
 #include "support/recordings.hpp"
 
 /// Live frames against those of one replay of the whole stream, to the last bit: wherever the stream was joined, after

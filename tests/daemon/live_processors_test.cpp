@@ -9,7 +9,7 @@
 
 #include "config/config.hpp"
 #include "core/error.hpp"
-#include "core/product_values.hpp"
+#include "core/product.hpp"
 #include "daemon/live_rig.hpp"
 
 namespace nearfield::daemon {
@@ -130,6 +130,36 @@ TEST(LiveEngine, ALateProcessorMakesTheFramesThatItWouldMakeAlone) {
     EXPECT_EQ(late.frame.flags, same.frame.flags);
     const auto images = values_of<std::complex<float>>(late.products.back());
     EXPECT_TRUE(std::equal(images.begin(), images.end(), same.images.begin(), same.images.end())) << "frame " << i;
+  }
+}
+
+// Without images the first processor may be late: its windows have their times all the same, whether a frame of them is
+// out or not, by which the daemon knows ages and sheds.
+TEST(LiveEngine, WindowsOfALateFirstProcessorHaveTheirTimes) {
+  Settings settings = test::small_settings();
+  settings.holography.imager = ImagerKind::kNone;
+  settings.processors = load_settings("", {"processors.far.kind=beamform", "processors.far.every_hops=3",
+                                           "processors.far.grid.step_m=0.25"})
+                            .processors;
+  const LiveInput input = patient_input();
+  IngestRing ring({.words_per_element = test::kSmallWords, .elements = 1U << 18U, .reorder_elements = 256});
+  Publisher publisher;
+  std::vector<FrameReport> reports;
+  LiveHooks hooks;
+  hooks.end = [&](const FrameReport& report) { reports.push_back(report); };
+  LiveEngine engine(ring, input, make_epoch(settings, input, 1), publisher,
+                    {.overload = settings.daemon->overload, .hooks = std::move(hooks)});
+  publisher.begin(*engine.epoch().engine, 1);
+  ring.begin_stream(3, 0);
+  const std::vector<std::uint32_t> words(32 * 16 * 20 * test::kSmallWords, 0x3C5A96F1U);
+  ring.store(0, std::as_bytes(std::span(words)), monotonic_ns());
+  while (engine.step(0) == LiveEngine::Step::kFrames || !engine.is_streaming() || reports.empty()) {
+  }
+  ASSERT_GE(reports.size(), 12U);
+  for (const FrameReport& report : reports) {
+    EXPECT_GE(report.out_mono_ns, report.capture_mono_ns);
+    EXPECT_GE(report.published_ns, 0);
+    EXPECT_LT(report.others_ns, 60 * kNsPerSecond);
   }
 }
 

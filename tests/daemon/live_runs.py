@@ -443,7 +443,7 @@ def processors(options, folder):
     """Two processors of one stream, of which each gets a new setting in turn: the other's frames are to have no gap."""
     every = 8
     daemon = start_daemon(folder, {"daemon.source.kind": "simulate", "daemon.source.scene": SCENE,
-                                   "daemon.publish.ring.slots": 4096, "processors.rows.kind": "row_power",
+                                   "daemon.publish.ring.slots": 4096, "processors.rows.kind": "spectrum",
                                    "processors.rows.every_hops": every})
     logs = {"surface": folder / "surface.csv", "rows": folder / "rows.csv"}
     said = []

@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <regex>
+#include <thread>
 
 #include "daemon/nearfieldd_process.hpp"
 #include "support/sanitizers.hpp"
@@ -47,10 +49,21 @@ double resident_bytes(pid_t process) {
   return std::regex_search(status, found, std::regex(R"(VmRSS:\s+(\d+) kB)")) ? 1024.0 * std::stod(found[1]) : 0.0;
 }
 
+/// Waits until a process has given back what it needed for its start, so that two readings of its memory mean the same.
+void wait_for_rest(pid_t process) {
+  constexpr int kMostReadings = 100;
+  double before = 0.0;
+  for (int i = 0; i < kMostReadings && before != resident_bytes(process); ++i) {
+    before = resident_bytes(process);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+}
+
 TEST_F(MemoryOfTheDefaultTest, IsStatedByPart) {
   // A start that compiles keeps what the compiler has allocated, partly on threads of the driver.
   ASSERT_EQ(stop(), 0);
   start_default();
+  wait_for_rest(process_);
   const json at_start = memory();
   const json& parts = at_start.at("parts_bytes");
   EXPECT_EQ(sum_of_parts(at_start), at_start.at("total_bytes").get<double>());

@@ -19,6 +19,7 @@
 
 #include "daemon/nearfieldd_process.hpp"
 #include "files/files.hpp"
+#include "support/images.hpp"
 
 namespace nearfield {
 namespace {
@@ -50,11 +51,13 @@ TEST_F(NearfielddTest, AFileIsPlayedToItsEndAndConserved) {
 
 // Two processors of one stream, each with its ring: the second one's frames are those of its cadence.
 TEST_F(NearfielddTest, EachProcessorHasItsRing) {
-  start_live(" --set processors.rows.kind=row_power --set processors.rows.every_hops=4");
+  start_live(
+      " --set processors.rows.kind=spectrum --set processors.rows.window_samples=256 --set "
+      "processors.rows.every_hops=4");
   nf_ring* ring = nullptr;
   ASSERT_EQ(nf_ring_open((folder_ / "frames.rows.sock").c_str(), &ring), NF_RING_OK);
   EXPECT_EQ(nf_ring_find_product(ring, "images"), -1);
-  ASSERT_EQ(nf_ring_find_product(ring, "row_power"), 0);
+  ASSERT_EQ(nf_ring_find_product(ring, "spectrum"), 0);
   nf_frame frame;
   for (int i = 0; i < 5; ++i) {
     ASSERT_EQ(nf_ring_read_next(ring, 30'000'000'000, &frame, nullptr), NF_RING_OK);
@@ -62,7 +65,7 @@ TEST_F(NearfielddTest, EachProcessorHasItsRing) {
   }
   nf_ring_close(ring);
   ASSERT_EQ(nf_ring_open((folder_ / "frames.sock").c_str(), &ring), NF_RING_OK);
-  EXPECT_EQ(nf_ring_find_product(ring, "row_power"), -1);
+  EXPECT_EQ(nf_ring_find_product(ring, "spectrum"), -1);
   EXPECT_GE(nf_ring_find_product(ring, "images"), 0);
   nf_ring_close(ring);
   EXPECT_EQ(stop(), 0);

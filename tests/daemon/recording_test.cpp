@@ -10,6 +10,7 @@
 #include "daemon/nearfieldd_process.hpp"
 #include "files/files.hpp"
 #include "files/nfr/nfr_reader.hpp"
+#include "support/images.hpp"
 
 /// Recordings of a daemon, as their user sees them.
 namespace nearfield {

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "support/fields.hpp"
+#include "support/images.hpp"
 #include "support/measures.hpp"
 
 namespace nearfield::daemon {
@@ -67,11 +68,10 @@ TEST(SearchTask, FindsWavesForTheFramesToCome) {
   FinishedBatch batch;
   const auto error = [&] {
     batch = epoch.engine->compute_spectra(spectra);
-    const auto images = epoch.engine->images(batch);
-    return test::relative_l2(std::vector<std::complex<float>>(images.begin(), images.end()), truth);
+    return test::relative_l2(images_in(*epoch.engine, batch), truth);
   };
   std::promise<std::shared_ptr<const Findings>> findings;
-  BackgroundWorker worker("nf-test");
+  control::Worker worker("nf-test");
   SearchTask search(worker, [&](const SearchChain::Found& found, std::uint64_t epoch_number) {
     EXPECT_EQ(epoch_number, 7U);
     findings.set_value(found.findings);
@@ -103,7 +103,7 @@ TEST(SearchTask, FindsWavesForTheFramesToCome) {
 TEST(SearchTask, NumbersSearchesThatFollowOnOneAnother) {
   const Epoch epoch = make_spectra_epoch(1, 4);
   const FinishedBatch batch = epoch.engine->compute_spectra(wave(epoch.engine->array_plan(), 0.03, 40.0));
-  BackgroundWorker worker("nf-test");
+  control::Worker worker("nf-test");
   std::promise<SearchChain::Found> found;
   SearchTask search(worker, [&](const SearchChain::Found& one, std::uint64_t) { found.set_value(one); });
   search.prepare(epoch);
@@ -148,7 +148,7 @@ TEST(SearchTask, NeverHoldsUpWhoLooks) {
   std::promise<void> go_on;
   std::promise<void> done;
   std::vector<std::uint64_t> epochs;  // of the background thread, read after close()
-  BackgroundWorker worker("nf-test");
+  control::Worker worker("nf-test");
   SearchTask search(worker, [&](const SearchChain::Found& /*found*/, std::uint64_t number) {
     epochs.push_back(number);
     if (epochs.size() == 1) {
@@ -179,7 +179,7 @@ TEST(SearchTask, NeverHoldsUpWhoLooks) {
 
 TEST(SearchTask, AsksForNothingWhereNothingIsSearchedFor) {
   const Epoch epoch = make_spectra_epoch(1, 0);
-  BackgroundWorker worker("nf-test");
+  control::Worker worker("nf-test");
   SearchTask search(worker, [](const SearchChain::Found&, std::uint64_t) { FAIL() << "no search was due"; });
   search.prepare(epoch);
   search.look(view_of(epoch, {}, 0));

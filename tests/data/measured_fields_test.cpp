@@ -15,6 +15,7 @@
 #include "support/command.hpp"
 #include "support/fields.hpp"
 #include "support/h5_values.hpp"
+#include "support/images.hpp"
 #include "support/measures.hpp"
 #include "support/places.hpp"
 

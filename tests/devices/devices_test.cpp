@@ -16,6 +16,7 @@
 #include "engine/engine.hpp"
 #include "engine/feeder.hpp"
 #include "engine/staging.hpp"
+#include "support/images.hpp"
 
 /// Processors on devices of their own, and taps that processors share.
 namespace nearfield {
@@ -307,9 +308,7 @@ TEST(Devices, NoFrameWaitsForADeviceApart) {
       EXPECT_FALSE(in_time->is_under_way(1));
     }
     EXPECT_EQ(engine.is_under_way(1), number >= 8);
-    const auto images = engine.images(batch);
-    const auto expected_images = in_time->images(batch_in_time);
-    EXPECT_TRUE(std::ranges::equal(images, expected_images));
+    EXPECT_EQ(images_in(engine, batch), images_in(*in_time, batch_in_time));
   }
   held.held->let_go();
   engine.finish_late();

@@ -22,7 +22,6 @@ OWN = {
     "pnah": IMAGERS,
     "sonah": IMAGERS,
     "operators": IMAGERS,
-    "row_power": ("kernels/processors/row_power.cl",),
     "beamform": ("kernels/processors/beamform.cl", "kernels/processors/beamform/"),
     "srp_phat": ("kernels/processors/srp_phat.cl", "kernels/processors/srp_phat/"),
     "spectrum": ("kernels/processors/spectrum.cl",),
@@ -44,7 +43,7 @@ EXCEPTIONS = {
     ("bench/main.cpp", "srp_phat"): CUTS_COMPARED,
     ("bench/srp_phat/srp_phat_command.cpp", "srp_phat"): CUTS_COMPARED,
     ("src/core/settings.hpp", "popcount"): "the default of front_end.kind",
-    ("src/config/schema/front_end.cpp", "popcount"): "popcount_order of a processor's own front end",
+    ("src/config/schema/front_end_kinds.cpp", "popcount"): "popcount_order of a processor's own front end",
     ("src/config/settings_of.cpp", "popcount"): "popcount_order of a processor's own front end",
     ("src/engine/engine.cpp", "popcount"): "popcount_order of a processor's own front end",
     ("src/engine/engine_remarks.cpp", "dot_product"): "advice in a warning",
@@ -66,7 +65,6 @@ EXCEPTIONS = {
     ("src/config/validate.cpp", "pnah"): FIRST,
     ("src/config/validate.cpp", "sonah"): FIRST,
     ("src/engine/engine_remarks.cpp", "pnah"): FIRST,
-    ("src/processors/images/image_plan.cpp", "row_power"): "the first processor where the section `holography` wants no images",
     ("bench/frames/frame_cases.cpp", "pnah"): FIRST,
     ("bench/here/here.cpp", "pnah"): FIRST,
     ("bench/imager/imager.cpp", "pnah"): IMAGERS_COMPARED,
@@ -149,11 +147,11 @@ def check_the_check(kinds, texts):
     named = {
         pathlib.Path("src/pipeline/new.cpp"): 'if (kind == "popcount") {',
         pathlib.Path("src/daemon/new.cpp"): "const DotProduct product;",
-        pathlib.Path("bench/new.py"): 'KINDS = ["row_power"]',
+        pathlib.Path("bench/new.py"): 'KINDS = ["beamform"]',
         pathlib.Path("src/daemon/other.cpp"): 'if (header.kind == "spectrum") {',
     }
     silent = {
-        pathlib.Path("src/stream/new.cpp"): "// popcount\nint bits = std::popcount(word);  // as row_power",
+        pathlib.Path("src/stream/new.cpp"): "// popcount\nint bits = std::popcount(word);  // as beamform",
         pathlib.Path("kernels/frontend/new.cl"): "/* dot_product */ x = popcount(y);",
     }
     texts = {**texts, **{path: without_comments(path, text) for path, text in {**named, **silent}.items()}}

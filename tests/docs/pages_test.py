@@ -79,7 +79,9 @@ class Programs:
     def accepts(self, setting, value):
         answer = subprocess.run([self.binaries / "nearfieldd", "-c", "config/nearfieldd.yaml", "--check", "--set",
                                  f"{setting}={value}"], capture_output=True, text=True, check=False)
-        return answer.returncode in (0, 78) and f"{setting}:" not in answer.stdout + answer.stderr
+        # A refusal names the setting first, or behind its origin; what another setting's line says of it does not count.
+        refused = re.search(rf"(?m)(?:^|: ){re.escape(setting)}:", answer.stdout + answer.stderr)
+        return answer.returncode in (0, 78) and not refused
 
 
 class Names:

@@ -10,8 +10,8 @@
 #include <numbers>
 
 #include "core/error.hpp"
+#include "core/numerics.hpp"
 #include "encode/wav_file.hpp"
-#include "simulate/random.hpp"
 #include "simulate/spectrum.hpp"
 #include "simulate/temporary_folder.hpp"
 
@@ -19,11 +19,11 @@ namespace nearfield {
 namespace {
 
 using Complex = std::complex<double>;
-using testing::bits_of;
-using testing::hann_dft;
+using test::bits_of;
+using test::hann_dft;
+using test::TemporaryFolder;
+using test::write_wav;
 using ::testing::HasSubstr;
-using testing::TemporaryFolder;
-using testing::write_wav;
 
 constexpr std::size_t kWindowBits = 32768;
 constexpr double kBinHz = kBitRateHz / kWindowBits;

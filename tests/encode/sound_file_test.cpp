@@ -17,8 +17,8 @@ namespace nearfield {
 namespace {
 
 using std::numbers::pi;
-using testing::TemporaryFolder;
-using testing::write_wav;
+using test::TemporaryFolder;
+using test::write_wav;
 
 std::vector<float> two_tones(std::size_t samples, double rate_hz) {
   std::vector<float> values;

@@ -14,10 +14,10 @@ namespace nearfield {
 namespace {
 
 using Complex = std::complex<double>;
-using testing::bits_of;
-using testing::hann_dft;
-using testing::TemporaryFolder;
-using testing::write_wav;
+using test::bits_of;
+using test::hann_dft;
+using test::TemporaryFolder;
+using test::write_wav;
 
 constexpr std::size_t kWindowBits = 32768;
 constexpr double kBinHz = kBitRateHz / kWindowBits;

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-namespace nearfield::testing {
+namespace nearfield::test {
 
 /// values [sample][channel], written as 32-bit floats.
 inline void write_wav(const std::filesystem::path& path, int rate_hz, int channels, const std::vector<float>& values) {
@@ -19,4 +19,4 @@ inline void write_wav(const std::filesystem::path& path, int rate_hz, int channe
   sf_close(file);
 }
 
-}  // namespace nearfield::testing
+}  // namespace nearfield::test

@@ -2,9 +2,9 @@
 #include <functional>
 #include <limits>
 
-#include "files/cross_spectra_file.hpp"
 #include "files/file_test_support.hpp"
-#include "files/templates_file.hpp"
+#include "files/files.hpp"
+#include "support/images.hpp"
 #include "support/two_processors.hpp"
 
 namespace nearfield {

@@ -3,8 +3,8 @@
 #include <array>
 
 #include "files/file_test_support.hpp"
+#include "files/files.hpp"
 #include "files/hdf5/h5_input.hpp"
-#include "files/templates_file.hpp"
 
 namespace nearfield {
 namespace {
@@ -109,7 +109,7 @@ std::vector<std::size_t> places_of_types(const std::string& file) {
 }
 
 // One byte of a float type's size was enough to divide by 0. Damage elsewhere is HDF5's to find, which reads beyond
-// some of it: files of others are opened in a process of their own (h5_child.hpp).
+// some of it: files of others are opened in a process of their own (h5.hpp).
 TEST(H5Types, NoDamagedByteEndsTheProcess) {
   const TempFolder folder;
   write_calibration(folder / "calibration.h5", some_calibration());

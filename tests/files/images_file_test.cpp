@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "files/file_test_support.hpp"
+#include "support/images.hpp"
 
 namespace nearfield {
 namespace {

@@ -5,7 +5,8 @@
 #include <thread>
 
 #include "files/file_test_support.hpp"
-#include "files/hdf5/h5_child.hpp"
+#include "files/hdf5/h5.hpp"
+#include "support/images.hpp"
 
 namespace nearfield {
 namespace {

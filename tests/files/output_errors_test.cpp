@@ -1,6 +1,7 @@
 #include "files/file_test_support.hpp"
 #include "files/hdf5/h5_input.hpp"
 #include "files/hdf5/h5_output.hpp"
+#include "support/images.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/lsan_interface.h>

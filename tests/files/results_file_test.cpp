@@ -10,6 +10,7 @@
 #include "files/file_test_support.hpp"
 #include "files/hdf5/h5_input.hpp"
 #include "files/hdf5/h5_types.hpp"
+#include "support/images.hpp"
 #include "support/two_processors.hpp"
 
 namespace nearfield {
@@ -90,9 +91,9 @@ TEST(Results, OfTwoProcessorsComeBackTheSame) {
     EXPECT_EQ(found.axes, expected.axes);
     EXPECT_EQ(found.products, expected.products);
   }
-  ASSERT_TRUE(reader.images_header(0));
-  EXPECT_EQ(reader.images_header(0)->kind, "pnah");
-  EXPECT_FALSE(reader.images_header(1));
+  ASSERT_NE(images_of(reader.header(0)), nullptr);
+  EXPECT_EQ(reader.header(0).kind, "pnah");
+  EXPECT_EQ(images_of(reader.header(1)), nullptr);
   EXPECT_THAT(error_of([&] { (void)reader.read(1, 3); }),
               HasSubstr("/row_power/row_power: found 3 frames, expected a frame 3"));
 }
@@ -326,7 +327,7 @@ TEST(Results, OfFilesWithoutDescriptionsAreThoseOfImages) {
   EXPECT_EQ(reader.header(0).products, result_header(header).products);
   EXPECT_EQ(reader.header(0).processor, kFirstProcessor);
   EXPECT_EQ(reader.header(0).kind, "");
-  EXPECT_EQ(reader.images_header(0)->quantity, "active_intensity");
+  EXPECT_EQ(images_of(reader.header(0))->quantity, "active_intensity");
   EXPECT_EQ(reader.frames(0), 1U);
   EXPECT_EQ(reader.room(0), 2U);
   EXPECT_EQ(ImagesReader(folder / "old.h5").read(0).points.size(), 2U);

@@ -1,9 +1,9 @@
 #include <cmath>
 #include <limits>
 
-#include "core/image_grid.hpp"
+#include "core/images.hpp"
 #include "files/file_test_support.hpp"
-#include "files/spectra_truth.hpp"
+#include "files/files.hpp"
 
 namespace nearfield {
 namespace {

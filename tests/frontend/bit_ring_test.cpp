@@ -6,7 +6,7 @@
 namespace nearfield {
 namespace {
 
-using testing::Array;
+using test::Array;
 
 constexpr std::uint32_t kPoison = 0xDEADBEEFU;
 
@@ -15,7 +15,7 @@ std::uint32_t packed_word(const Array& array, const std::vector<std::uint32_t>& 
                           std::size_t word) {
   std::uint32_t packed = 0;
   for (std::size_t bit = 0; bit < 32; ++bit) {
-    packed |= (testing::sign_at(array, wire, wire_bit, word * 32 + bit) > 0 ? 1U : 0U) << bit;
+    packed |= (test::sign_at(array, wire, wire_bit, word * 32 + bit) > 0 ? 1U : 0U) << bit;
   }
   return packed;
 }
@@ -26,7 +26,7 @@ class BitRingOfArray : public ::testing::TestWithParam<Array> {};
 TEST_P(BitRingOfArray, TurnsEveryBitExactly) {
   const Array array = GetParam();
   const ocl::Device device = ocl::Device::open({});
-  std::mt19937 generator(testing::fresh_seed());
+  std::mt19937 generator(test::fresh_seed());
   constexpr std::size_t kCapacity = 13;
   BitRing ring(device, array.layout, array.geometry(), kCapacity, 7);
   device.enqueue_fill(ring.packed(), kPoison, "test");
@@ -34,7 +34,7 @@ TEST_P(BitRingOfArray, TurnsEveryBitExactly) {
   std::vector<std::uint32_t> expected(kCapacity * array.channels(), kPoison);
   std::uint64_t first_word = 3;
   for (const std::size_t words : {1U, 7U, 2U, 5U, 6U, 7U}) {
-    const std::vector<std::uint32_t> wire = testing::random_wire(array, words, generator);
+    const std::vector<std::uint32_t> wire = test::random_wire(array, words, generator);
     ring.enqueue_append(first_word, wire);
     device.wait();
     for (std::size_t word = 0; word < words; ++word) {
@@ -48,7 +48,7 @@ TEST_P(BitRingOfArray, TurnsEveryBitExactly) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Arrays, BitRingOfArray, ::testing::ValuesIn(testing::arrays()));
+INSTANTIATE_TEST_SUITE_P(Arrays, BitRingOfArray, ::testing::ValuesIn(test::arrays()));
 
 TEST(BitRing, StartsSilentAndTellsGaps) {
   const ocl::Device device = ocl::Device::open({});
@@ -56,7 +56,7 @@ TEST(BitRing, StartsSilentAndTellsGaps) {
   BitRing ring(device, array.layout, array.geometry(), 8, 4);
   EXPECT_EQ(device.download(ring.packed(), "test"), std::vector<std::uint32_t>(8 * 35, kPackedSilence));
   std::mt19937 generator(1);
-  const auto wire = testing::random_wire(array, 4, generator);
+  const auto wire = test::random_wire(array, 4, generator);
   EXPECT_FALSE(ring.enqueue_append(0, wire));
   EXPECT_TRUE(ring.enqueue_append(4, wire));
   EXPECT_TRUE(ring.span().holds(0, 8));

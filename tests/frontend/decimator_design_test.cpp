@@ -1,10 +1,9 @@
-#include "frontend/samples/decimator_design.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "frontend/samples/decimator_reference.hpp"
+#include "frontend/samples/decimator.hpp"
+#include "frontend/samples/samples_reference.hpp"
 
 namespace nearfield {
 namespace {

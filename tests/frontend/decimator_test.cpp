@@ -4,13 +4,13 @@
 #include <limits>
 #include <numbers>
 
-#include "frontend/samples/decimator_reference.hpp"
+#include "frontend/samples/samples_reference.hpp"
 #include "frontend/test_bits.hpp"
 
 namespace nearfield {
 namespace {
 
-using testing::Array;
+using test::Array;
 using ComplexD = std::complex<double>;
 
 /// A bit ring, a decimator and a sample ring of `capacity` samples, fed `block` words at a time.
@@ -58,11 +58,11 @@ class DecimatorOfArray : public ::testing::TestWithParam<Array> {};
 // samples within float32's rounding of an 80-tap sum (measured 1e-7).
 TEST_P(DecimatorOfArray, AgreesWithTheReferenceBlockByBlock) {
   const Array array = GetParam();
-  std::mt19937 generator(testing::fresh_seed());
+  std::mt19937 generator(test::fresh_seed());
   Chain chain(array, 19, 64);
   chain.poison();
   const std::size_t words = 57;
-  const std::vector<std::uint32_t> wire = testing::random_wire(array, words, generator);
+  const std::vector<std::uint32_t> wire = test::random_wire(array, words, generator);
   const std::vector<int> wire_bits = wire_bit_of_channel(array.layout, array.geometry());
 
   std::vector<reference::Cic> cics(array.channels());
@@ -73,12 +73,12 @@ TEST_P(DecimatorOfArray, AgreesWithTheReferenceBlockByBlock) {
   }
   std::size_t word = 0;
   for (const std::size_t block : {1U, 19U, 2U, 3U, 17U, 15U}) {
-    chain.feed(word, testing::words_of(array, wire, word, block));
+    chain.feed(word, test::words_of(array, wire, word, block));
     const std::vector<std::int32_t> outputs = chain.device.download(chain.decimator.cic_outputs(), "test");
     for (std::size_t channel = 0; channel < array.channels(); ++channel) {
       for (std::size_t bit = 32 * word; bit < 32 * (word + block); ++bit) {
         const auto expected =
-            cics[channel].push(testing::sign_at(array, wire, static_cast<std::size_t>(wire_bits[channel]), bit));
+            cics[channel].push(test::sign_at(array, wire, static_cast<std::size_t>(wire_bits[channel]), bit));
         if (expected) {
           const std::size_t slot = bit / 8 % chain.decimator.cic_slots();
           ASSERT_EQ(outputs[slot * array.channels() + channel], *expected) << "channel " << channel << " bit " << bit;
@@ -95,50 +95,50 @@ TEST_P(DecimatorOfArray, AgreesWithTheReferenceBlockByBlock) {
     reference::Decimator decimator(taps);
     decimator.start_from_silence();
     for (std::size_t bit = 0; bit < 32 * words; ++bit) {
-      const int sign = testing::sign_at(array, wire, static_cast<std::size_t>(wire_bits[channel]), bit);
+      const int sign = test::sign_at(array, wire, static_cast<std::size_t>(wire_bits[channel]), bit);
       if (const auto sample = decimator.push(sign)) {
         expected[bit / 32 * array.channels() + channel] = *sample;
       }
     }
   }
-  const double difference = testing::relative_l2(chain.read(0, words), expected);
+  const double difference = test::relative_l2(chain.read(0, words), expected);
   std::printf("samples against the reference: relative L2 %.2g\n", difference);
   EXPECT_LT(difference, 1e-6);
 }
 
-INSTANTIATE_TEST_SUITE_P(Arrays, DecimatorOfArray, ::testing::ValuesIn(testing::arrays()));
+INSTANTIATE_TEST_SUITE_P(Arrays, DecimatorOfArray, ::testing::ValuesIn(test::arrays()));
 
 constexpr Array kSmall{5, 7, WireLayout::kRowMajor};
 
 // After a gap the history is fed again; what follows is then the same to the last bit as without a gap.
 TEST(Decimator, GapWithHistoryFedAgainChangesNothing) {
-  std::mt19937 generator(testing::fresh_seed());
+  std::mt19937 generator(test::fresh_seed());
   constexpr std::size_t kWords = 150, kBlock = 50, kResume = 97;
-  const auto wire = testing::random_wire(kSmall, kWords, generator);
+  const auto wire = test::random_wire(kSmall, kWords, generator);
   Chain whole(kSmall, kBlock, kWords);
   for (std::size_t word = 0; word < kWords; word += kBlock) {
-    whole.feed(word, testing::words_of(kSmall, wire, word, kBlock));
+    whole.feed(word, test::words_of(kSmall, wire, word, kBlock));
   }
   Chain broken(kSmall, kBlock, kWords);
-  broken.feed(0, testing::words_of(kSmall, wire, 0, kBlock));
+  broken.feed(0, test::words_of(kSmall, wire, 0, kBlock));
   const std::size_t again = kResume - kDecimatorHistoryWords;
-  broken.feed(again, testing::words_of(kSmall, wire, again, kBlock));
+  broken.feed(again, test::words_of(kSmall, wire, again, kBlock));
   EXPECT_EQ(broken.read(kResume, again + kBlock - kResume), whole.read(kResume, again + kBlock - kResume));
   // One word of history less is too little.
   Chain short_of(kSmall, kBlock, kWords);
-  short_of.feed(again + 1, testing::words_of(kSmall, wire, again + 1, kBlock));
+  short_of.feed(again + 1, test::words_of(kSmall, wire, again + 1, kBlock));
   EXPECT_NE(short_of.read(kResume, 1), whole.read(kResume, 1));
 }
 
 // What precedes a stream that starts late is silence, whatever the rings held.
 TEST(Decimator, StartsFromSilenceAnywhere) {
-  std::mt19937 generator(testing::fresh_seed());
-  const auto wire = testing::random_wire(kSmall, 30, generator);
+  std::mt19937 generator(test::fresh_seed());
+  const auto wire = test::random_wire(kSmall, 30, generator);
   Chain early(kSmall, 30, 64);
   early.feed(0, wire);
   Chain late(kSmall, 30, 64);
   late.poison();
-  late.feed(1234567, testing::random_wire(kSmall, 30, generator));
+  late.feed(1234567, test::random_wire(kSmall, 30, generator));
   late.feed(98765432109U, wire);
   EXPECT_EQ(late.read(98765432109U, 30), early.read(0, 30));
 }
@@ -165,7 +165,7 @@ TEST(Decimator, RefusesWordsThatTheBitRingHasNot) {
   Chain chain(kSmall, 10, 64);
   EXPECT_THROW(chain.decimator.enqueue(0, 1, true), Error);
   std::mt19937 generator(1);
-  chain.feed(0, testing::random_wire(kSmall, 10, generator));
+  chain.feed(0, test::random_wire(kSmall, 10, generator));
   EXPECT_THROW(chain.decimator.enqueue(5, 6, true), Error);
   EXPECT_THROW(chain.decimator.enqueue(0, 0, true), Error);
 }
@@ -202,7 +202,7 @@ class PeriodicSweep {
     const std::size_t end = period_ + kDecimatorHistoryWords;
     for (std::size_t word = 0; word < end; word += kBlock) {
       const std::size_t words = std::min(kBlock, end - word);
-      chain.feed(word, testing::make_wire(array_, words, [&](std::size_t channel, std::size_t time) {
+      chain.feed(word, test::make_wire(array_, words, [&](std::size_t channel, std::size_t time) {
                    return signs_[(32 * word + time) % period_ * array_.channels() + channel] > 0.0;
                  }));
       const std::vector<float> values = chain.read(word, words);
@@ -289,7 +289,7 @@ TEST(DecimatorSweep, SquareWaveTones) {
 // response, which must be the one that the plan divides by.
 TEST(DecimatorSweep, ComplexResponseIsThePlans) {
   constexpr std::size_t kPeriod = 4095;
-  std::mt19937 generator(testing::fresh_seed());
+  std::mt19937 generator(test::fresh_seed());
   std::vector<bool> bits(kPeriod * 8);
   for (std::size_t i = 0; i < bits.size(); ++i) {
     bits[i] = (generator() & 1U) != 0;

@@ -13,7 +13,7 @@
 #include "core/frame.hpp"
 #include "frontend/dot_product/settings.hpp"
 #include "frontend/front_end_support.hpp"
-#include "frontend/samples/sample_front_end_reference.hpp"
+#include "frontend/samples/samples_reference.hpp"
 #include "frontend/test_bits.hpp"
 #include "support/command.hpp"
 #include "support/environment.hpp"
@@ -21,8 +21,8 @@
 namespace nearfield {
 namespace {
 
-using testing::Array;
-using testing::Bench;
+using test::Array;
+using test::Bench;
 using ComplexD = std::complex<double>;
 using ComplexF = std::complex<float>;
 
@@ -38,8 +38,7 @@ std::vector<DotVariant> variants() {
     all.push_back({.kernel = DotKernel::kTiled, .parts = parts});
   }
   for (const DotKernel kernel : {DotKernel::kPlain, DotKernel::kMirrored, DotKernel::kFourOutput}) {
-    all.push_back({.kernel = kernel, .computes_twiddles = true});
-    all.push_back({.kernel = kernel, .computes_twiddles = false});
+    all.push_back({.kernel = kernel});
   }
   return all;
 }
@@ -92,10 +91,10 @@ TEST_P(DotProductOfStream, EveryKernelAgreesWithTheReference) {
   FrontEndPlan plan = plan_of(stream.array, stream.window_samples, stream.frequency_count);
   plan.settings.window = stream.window;
   plan.settings.remove_dc = stream.remove_dc;
-  std::mt19937 generator(testing::fresh_seed());
+  std::mt19937 generator(test::fresh_seed());
   const auto window = static_cast<std::size_t>(stream.window_samples);
   const std::size_t total = window + stream.hop_samples * static_cast<std::size_t>(stream.frames - 1);
-  const std::vector<std::uint32_t> wire = testing::random_wire(stream.array, total, generator);
+  const std::vector<std::uint32_t> wire = test::random_wire(stream.array, total, generator);
   std::vector<Bench> benches;
   for (const DotVariant& variant : variants()) {
     benches.push_back(bench_of(plan, variant));
@@ -109,11 +108,11 @@ TEST_P(DotProductOfStream, EveryKernelAgreesWithTheReference) {
   double worst = 0.0;
   for (std::size_t first = 0; first + window <= total; first += stream.hop_samples) {
     const std::size_t from = std::max(fed, first > history ? first - history : 0);
-    expected.push_bits(fed, testing::words_of(stream.array, wire, fed, first + window - fed));
+    expected.push_bits(fed, test::words_of(stream.array, wire, fed, first + window - fed));
     const std::vector<ComplexD> wanted = expected.spectra(first);
     for (std::size_t i = 0; i < benches.size(); ++i) {
-      benches[i].front_end->enqueue_bits(from, testing::words_of(stream.array, wire, from, first + window - from));
-      const double difference = testing::relative_l2(benches[i].spectra(first), wanted);
+      benches[i].front_end->enqueue_bits(from, test::words_of(stream.array, wire, from, first + window - from));
+      const double difference = test::relative_l2(benches[i].spectra(first), wanted);
       EXPECT_LT(difference, kSpectraTolerance) << name_of(variants()[i]) << " at " << first;
       EXPECT_EQ(benches[i].flags(), (std::vector<std::uint32_t>{0, 0, 0, 0})) << name_of(variants()[i]);
       worst = std::max(worst, difference);
@@ -145,18 +144,18 @@ TEST(DotProductOfSamples, EveryKernelAgreesWithTheReference) {
   for (const Array& array : {kSmall, Array{12, 20, kRows}}) {
     const FrontEndPlan plan = sample_plan(array, 96, 5);
     for (const DotVariant& variant : variants()) {
-      std::mt19937 generator(testing::fresh_seed());
+      std::mt19937 generator(test::fresh_seed());
       Bench bench = bench_of(plan, variant);
       reference::SampleFrontEnd expected(plan);
       ASSERT_EQ(bench.front_end->history_words(), 0U);
       std::uint64_t end = 0;
       for (const std::size_t count : {96U, 1U, 32U, 96U, 70U, 300U, 96U}) {
-        const auto samples = testing::random_samples(count * array.channels(), generator);
+        const auto samples = test::random_samples(count * array.channels(), generator);
         end += count == 300U ? 1000U : 0U;  // a gap
         bench.front_end->enqueue_samples(end, samples);
         expected.push_samples(end, samples);
         end += count;
-        EXPECT_LT(testing::relative_l2(bench.spectra(end - 96), expected.spectra(end - 96)), kSpectraTolerance)
+        EXPECT_LT(test::relative_l2(bench.spectra(end - 96), expected.spectra(end - 96)), kSpectraTolerance)
             << name_of(variant);
         EXPECT_EQ(bench.flags().at(0), 0U) << "pascal cannot clip";
       }
@@ -199,8 +198,8 @@ TEST(DotProductOfSamples, ToneOffTheGridGivesItsPhasor) {
 // not see them, and the next window neither.
 TEST(DotProductOfSamples, NotANumberStaysInItsChannel) {
   const FrontEndPlan plan = sample_plan(kSmall, 96, 3);
-  std::mt19937 generator(testing::fresh_seed());
-  const std::vector<float> clean = testing::random_samples(96 * kSmall.channels(), generator);
+  std::mt19937 generator(test::fresh_seed());
+  const std::vector<float> clean = test::random_samples(96 * kSmall.channels(), generator);
   for (const DotVariant& variant : variants()) {
     for (const std::size_t row : {std::size_t{0}, std::size_t{40}}) {
       std::vector<float> samples = clean;
@@ -217,14 +216,14 @@ TEST(DotProductOfSamples, NotANumberStaysInItsChannel) {
         EXPECT_TRUE(is_bad || std::abs(spectra[i] - expected[i]) < 1e-5F) << name_of(variant) << i;
       }
       bench.front_end->enqueue_samples(192, clean);
-      EXPECT_LT(testing::relative_l2(bench.spectra(192), expected), 1e-6) << name_of(variant);
+      EXPECT_LT(test::relative_l2(bench.spectra(192), expected), 1e-6) << name_of(variant);
     }
   }
 }
 
 // Channel 3 is full scale in words 150 to 199; a window sees that or not, and it counts only when the channel lives.
 TEST(DotProduct, ClippingIsFlaggedInTheWindowsThatHaveIt) {
-  const auto wire = testing::make_wire(kSmall, 400, [](std::size_t channel, std::size_t time) {
+  const auto wire = test::make_wire(kSmall, 400, [](std::size_t channel, std::size_t time) {
     return (channel == 3 && time / 32 >= 150 && time / 32 < 200) || time % 2 != 0;
   });
   for (const bool is_dead : {false, true}) {
@@ -234,7 +233,7 @@ TEST(DotProduct, ClippingIsFlaggedInTheWindowsThatHaveIt) {
       Bench bench = bench_of(plan, variant);
       for (const auto& [first, clipped] :
            {std::pair{20U, false}, std::pair{100U, true}, std::pair{190U, true}, std::pair{230U, false}}) {
-        bench.front_end->enqueue_bits(first - 20, testing::words_of(kSmall, wire, first - 20, 116));
+        bench.front_end->enqueue_bits(first - 20, test::words_of(kSmall, wire, first - 20, 116));
         (void)bench.spectra(first);
         EXPECT_EQ(bench.flags().at(0), clipped && !is_dead ? std::uint32_t{kFlagClipped} : 0U)
             << name_of(variant) << " at " << first;
@@ -251,16 +250,16 @@ double tone_error_with_offset(FrontEndPlan plan, double frequency_hz, bool remov
   plan.settings.frequencies_hz = {frequency_hz};
   Bench bench(plan);
   const std::unique_ptr<reference::FrontEnd> expected = reference::make_front_end(plan);
-  std::vector<testing::Modulator> modulators;
+  std::vector<test::Modulator> modulators;
   for (std::size_t channel = 0; channel < kFew.channels(); ++channel) {
     modulators.emplace_back(kAmplitude, frequency_hz, 1.3 * static_cast<double>(channel), 0.03);
   }
-  const auto wire = testing::make_wire(
+  const auto wire = test::make_wire(
       kFew, 1100, [&](std::size_t channel, std::size_t /*time*/) { return modulators[channel].next(); });
   bench.front_end->enqueue_bits(0, wire);
   expected->push_bits(0, wire);
   const std::vector<ComplexF> spectra = bench.spectra(50);
-  EXPECT_LT(testing::relative_l2(spectra, expected->spectra(50)), kSpectraTolerance);
+  EXPECT_LT(test::relative_l2(spectra, expected->spectra(50)), kSpectraTolerance);
   double worst = 0.0;
   for (std::size_t channel = 0; channel < kFew.channels(); ++channel) {
     const double turns = frequency_hz / kBitRateHz * 32.0 * 50.0;
@@ -296,8 +295,8 @@ TEST(OffsetRemoval, ChangesOnlyBinOneOnTheGrid) {
     plan.settings.kind = kind;
     const double bin_hz = plan.sample_rate_hz / 96.0;
     plan.settings.frequencies_hz = {bin_hz, 2.0 * bin_hz, 3.0 * bin_hz, 47.0 * bin_hz};
-    std::mt19937 generator(testing::fresh_seed());
-    const std::vector<float> samples = testing::random_samples(96 * kSmall.channels(), generator);
+    std::mt19937 generator(test::fresh_seed());
+    const std::vector<float> samples = test::random_samples(96 * kSmall.channels(), generator);
     Bench with(plan);
     plan.settings.remove_dc = false;
     Bench without(plan);
@@ -312,7 +311,7 @@ TEST(OffsetRemoval, ChangesOnlyBinOneOnTheGrid) {
     }
     const std::vector<ComplexF> first_a(a.begin(), a.begin() + 35);
     const std::vector<ComplexF> first_b(b.begin(), b.begin() + 35);
-    EXPECT_GT(testing::relative_l2(first_a, first_b), 0.01);
+    EXPECT_GT(test::relative_l2(first_a, first_b), 0.01);
   }
 }
 
@@ -326,9 +325,9 @@ TEST(DotProduct, ModulatedToneOffTheGridComesBack) {
     plan.settings.frequencies_hz = {frequency_hz};
     plan.settings.own.edit<DotProductSettings>().kernel = DotKernel::kTiled;
     Bench bench(plan);
-    testing::Modulator modulator(kAmplitude, frequency_hz, 0.4);
+    test::Modulator modulator(kAmplitude, frequency_hz, 0.4);
     std::vector<double> bits;
-    const auto wire = testing::make_wire(kOne, 1400, [&](std::size_t /*channel*/, std::size_t /*time*/) {
+    const auto wire = test::make_wire(kOne, 1400, [&](std::size_t /*channel*/, std::size_t /*time*/) {
       bits.push_back(modulator.next() ? 1.0 : -1.0);
       return bits.back() > 0.0;
     });
@@ -337,7 +336,7 @@ TEST(DotProduct, ModulatedToneOffTheGridComesBack) {
       const ComplexD found = ComplexD(bench.spectra(first).at(0)) / full_scale_pa(plan.sensitivity_dbfs);
       const double turns = frequency_hz / kBitRateHz * 32.0 * static_cast<double>(first);
       const double from_tone = std::abs(found - std::polar(kAmplitude, 2.0 * kPi * turns + 0.4)) / kAmplitude;
-      const double from_bits = std::abs(found - testing::bit_spectrum(bits, 32 * first, frequency_hz)) / kAmplitude;
+      const double from_bits = std::abs(found - test::bit_spectrum(bits, 32 * first, frequency_hz)) / kAmplitude;
       std::printf("tone at %.1f Hz: relative error %.2g from the tone, %.2g from the bits' own spectrum\n",
                   frequency_hz, from_tone, from_bits);
       EXPECT_LT(from_tone, 4.0 * std::pow(std::sin(kPi * frequency_hz / kBitRateHz), 2.0) + 2e-6);
@@ -348,8 +347,8 @@ TEST(DotProduct, ModulatedToneOffTheGridComesBack) {
 
 TEST(DotProduct, AThousandFrequencies) {
   const FrontEndPlan plan = sample_plan(kSmall, 96, 1000);
-  std::mt19937 generator(testing::fresh_seed());
-  const auto samples = testing::random_samples(96 * kSmall.channels(), generator);
+  std::mt19937 generator(test::fresh_seed());
+  const auto samples = test::random_samples(96 * kSmall.channels(), generator);
   reference::SampleFrontEnd expected(plan);
   expected.push_samples(0, samples);
   const std::vector<ComplexD> wanted = expected.spectra(0);
@@ -357,7 +356,7 @@ TEST(DotProduct, AThousandFrequencies) {
                                     DotVariant{.kernel = DotKernel::kGemm}, DotVariant{.kernel = DotKernel::kPlain}}) {
     Bench bench = bench_of(plan, variant);
     bench.front_end->enqueue_samples(0, samples);
-    EXPECT_LT(testing::relative_l2(bench.spectra(0), wanted), kSpectraTolerance) << name_of(variant);
+    EXPECT_LT(test::relative_l2(bench.spectra(0), wanted), kSpectraTolerance) << name_of(variant);
   }
 }
 
@@ -365,8 +364,8 @@ TEST(DotProduct, AThousandFrequencies) {
 TEST(DotProduct, WritesNothingElse) {
   const FrontEndPlan plan = sample_plan(kSmall, 96, 5);
   const ComplexF canary(123.0F, -456.0F);
-  std::mt19937 generator(testing::fresh_seed());
-  const auto samples = testing::random_samples(96 * kSmall.channels(), generator);
+  std::mt19937 generator(test::fresh_seed());
+  const auto samples = test::random_samples(96 * kSmall.channels(), generator);
   for (const DotVariant& variant : variants()) {
     Bench bench = bench_of(plan, variant);
     const auto output = bench.device.allocate<ComplexF>(5 * kSmall.channels() + 4096, "test");
@@ -478,9 +477,8 @@ TEST(DotProduct, TheRuleGivesEachComputeUnitAGroup) {
 TEST(DotProduct, ANamedKernelIsTakenUnmeasured) {
   const ocl::Device device = ocl::Device::open({});
   for (const auto& [kernel, name] :
-       {std::pair{DotKernel::kPlain, "dot_product (plain, twiddles computed)"},
-        std::pair{DotKernel::kMirrored, "dot_product (mirrored, twiddles computed)"},
-        std::pair{DotKernel::kFourOutput, "dot_product (four_output, twiddles computed)"},
+       {std::pair{DotKernel::kPlain, "dot_product (plain)"}, std::pair{DotKernel::kMirrored, "dot_product (mirrored)"},
+        std::pair{DotKernel::kFourOutput, "dot_product (four_output)"},
         std::pair{DotKernel::kTiled, "dot_product (tiled)"}, std::pair{DotKernel::kGemm, "dot_product (gemm)"}}) {
     FrontEndPlan plan = plan_of(kSmall, 96, 3);
     plan.settings.own.edit<DotProductSettings>().kernel = kernel;
@@ -494,7 +492,7 @@ TEST(DotProduct, ANamedKernelIsTakenUnmeasured) {
 TEST(DotProduct, RefusesWrongUse) {
   std::mt19937 generator(1);
   Bench bench = bench_of(plan_of(kSmall, 96, 2), {});
-  const auto wire = testing::random_wire(kSmall, 100, generator);
+  const auto wire = test::random_wire(kSmall, 100, generator);
   EXPECT_THROW(bench.front_end->enqueue_samples(0, std::vector<float>(35)), Error);
   EXPECT_THROW(bench.spectra(0), Error) << "nothing was fed";
   bench.front_end->enqueue_bits(10, wire);

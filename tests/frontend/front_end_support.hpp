@@ -11,7 +11,7 @@
 
 #include "frontend/front_end.hpp"
 
-namespace nearfield::testing {
+namespace nearfield::test {
 
 /// A front end (of the table unless told otherwise) with its output buffers, poisoned before each use. Canaries lie
 /// behind the spectra.
@@ -91,4 +91,4 @@ inline std::vector<float> random_samples(std::size_t count, std::mt19937& genera
   return samples;
 }
 
-}  // namespace nearfield::testing
+}  // namespace nearfield::test

@@ -13,17 +13,17 @@
 #include "core/frame.hpp"
 #include "frontend/front_end_reference.hpp"
 #include "frontend/front_end_support.hpp"
-#include "frontend/samples/sample_front_end_reference.hpp"
+#include "frontend/samples/samples_reference.hpp"
 #include "frontend/test_bits.hpp"
 
 namespace nearfield {
 namespace {
 
-using testing::Array;
-using testing::Bench;
-using testing::bit_spectrum;
-using testing::Modulator;
-using testing::random_samples;
+using test::Array;
+using test::Bench;
+using test::bit_spectrum;
+using test::Modulator;
+using test::random_samples;
 using ComplexD = std::complex<double>;
 using ComplexF = std::complex<float>;
 
@@ -68,10 +68,10 @@ TEST_P(FrontEndOfStream, AgreesWithTheReference) {
   const StreamCase& stream = GetParam();
   FrontEndPlan plan = plan_of(stream.array, stream.window_samples, stream.frequency_count);
   plan.settings.window = stream.window;
-  std::mt19937 generator(testing::fresh_seed());
+  std::mt19937 generator(test::fresh_seed());
   const auto window = static_cast<std::size_t>(stream.window_samples);
   const std::size_t total = window + stream.hop_samples * static_cast<std::size_t>(stream.frames - 1);
-  const std::vector<std::uint32_t> wire = testing::random_wire(stream.array, total, generator);
+  const std::vector<std::uint32_t> wire = test::random_wire(stream.array, total, generator);
   Bench bench(plan);
   reference::SampleFrontEnd expected(plan);
   ASSERT_EQ(bench.front_end->history_words(), expected.history_words());
@@ -83,12 +83,12 @@ TEST_P(FrontEndOfStream, AgreesWithTheReference) {
     const std::size_t history = static_cast<std::size_t>(bench.front_end->history_words());
     const std::size_t needed = first > history ? first - history : 0;
     const std::size_t from = std::max(fed, needed);
-    const auto block = testing::words_of(stream.array, wire, from, first + window - from);
+    const auto block = test::words_of(stream.array, wire, from, first + window - from);
     bench.front_end->enqueue_bits(from, block);
     // The reference never sees a gap: it is fed everything.
-    expected.push_bits(fed, testing::words_of(stream.array, wire, fed, first + window - fed));
+    expected.push_bits(fed, test::words_of(stream.array, wire, fed, first + window - fed));
     fed = first + window;
-    const double difference = testing::relative_l2(bench.spectra(first), expected.spectra(first));
+    const double difference = test::relative_l2(bench.spectra(first), expected.spectra(first));
     EXPECT_LT(difference, kSpectraTolerance) << first;
     worst = std::max(worst, difference);
     EXPECT_EQ(bench.flags(), (std::vector<std::uint32_t>{0, 0, 0, 0}));
@@ -116,14 +116,14 @@ INSTANTIATE_TEST_SUITE_P(
 // One long feed, then the same in uneven pieces: the same to the last bit.
 TEST(FrontEnd, AnyBlockLengthGivesTheSame) {
   const FrontEndPlan plan = plan_of(kSmall, 96, 2);
-  std::mt19937 generator(testing::fresh_seed());
-  const auto wire = testing::random_wire(kSmall, 500, generator);
+  std::mt19937 generator(test::fresh_seed());
+  const auto wire = test::random_wire(kSmall, 500, generator);
   Bench whole(plan);
   whole.front_end->enqueue_bits(0, wire);
   Bench pieces(plan);
   std::size_t fed = 0;
   for (const std::size_t words : {1U, 200U, 3U, 96U, 150U, 50U}) {
-    pieces.front_end->enqueue_bits(fed, testing::words_of(kSmall, wire, fed, words));
+    pieces.front_end->enqueue_bits(fed, test::words_of(kSmall, wire, fed, words));
     fed += words;
   }
   EXPECT_EQ(whole.spectra(404), pieces.spectra(404));
@@ -152,7 +152,7 @@ TEST_P(PhaseContract, ToneComesBackWithItsAmplitudeAndPhase) {
   for (std::size_t channel = 0; channel < kFew.channels(); ++channel) {
     modulators.emplace_back(kAmplitude, frequency_hz, phase_of(channel));
   }
-  const auto wire = testing::make_wire(kFew, 2 * kWindow, [&](std::size_t channel, std::size_t /*time*/) {
+  const auto wire = test::make_wire(kFew, 2 * kWindow, [&](std::size_t channel, std::size_t /*time*/) {
     bits[channel].push_back(modulators[channel].next() ? 1.0 : -1.0);
     return bits[channel].back() > 0.0;
   });
@@ -189,7 +189,7 @@ FrontEndPlan sample_plan(const Array& array, int window_samples, std::size_t fre
 TEST(FrontEndOfSamples, AgreesWithTheReference) {
   for (const Array& array : {kSmall, Array{16, 64, WireLayout::kSoramaCam}, Array{12, 20, WireLayout::kRowMajor}}) {
     const FrontEndPlan plan = sample_plan(array, 96, 5);
-    std::mt19937 generator(testing::fresh_seed());
+    std::mt19937 generator(test::fresh_seed());
     Bench bench(plan);
     reference::SampleFrontEnd expected(plan);
     ASSERT_EQ(bench.front_end->history_words(), 0U);
@@ -200,7 +200,7 @@ TEST(FrontEndOfSamples, AgreesWithTheReference) {
       bench.front_end->enqueue_samples(end, samples);
       expected.push_samples(end, samples);
       end += count;
-      EXPECT_LT(testing::relative_l2(bench.spectra(end - 96), expected.spectra(end - 96)), kSpectraTolerance);
+      EXPECT_LT(test::relative_l2(bench.spectra(end - 96), expected.spectra(end - 96)), kSpectraTolerance);
       EXPECT_EQ(bench.flags().at(0), 0U) << "pascal cannot clip";
     }
   }
@@ -226,7 +226,7 @@ TEST(FrontEndOfSamples, ToneInPascal) {
 // One microphone's NaN must not spread to its neighbours.
 TEST(FrontEndOfSamples, NotANumberStaysInItsChannel) {
   const FrontEndPlan plan = sample_plan(kSmall, 96, 2);
-  std::mt19937 generator(testing::fresh_seed());
+  std::mt19937 generator(test::fresh_seed());
   std::vector<float> samples = random_samples(96 * kSmall.channels(), generator);
   Bench bench(plan);
   bench.front_end->enqueue_samples(0, samples);
@@ -250,7 +250,7 @@ TEST(FrontEndOfSamples, NotANumberStaysInItsChannel) {
 
 /// Bits of kSmall: channel 3 full scale in words 150 to 199, everything else silent.
 std::vector<std::uint32_t> clipped_wire() {
-  return testing::make_wire(kSmall, 400, [](std::size_t channel, std::size_t time) {
+  return test::make_wire(kSmall, 400, [](std::size_t channel, std::size_t time) {
     const bool loud = channel == 3 && time / 32 >= 150 && time / 32 < 200;
     return loud || time % 2 != 0;
   });
@@ -264,7 +264,7 @@ TEST(FrontEnd, ClippingIsFlaggedInTheWindowsThatHaveIt) {
   for (const auto& [first, clipped] :
        {std::pair{20, false}, std::pair{100, true}, std::pair{190, true}, std::pair{230, false}}) {
     const auto from = static_cast<std::size_t>(first) - static_cast<std::size_t>(bench.front_end->history_words());
-    const auto block = testing::words_of(kSmall, wire, from, static_cast<std::size_t>(first) + 96 - from);
+    const auto block = test::words_of(kSmall, wire, from, static_cast<std::size_t>(first) + 96 - from);
     bench.front_end->enqueue_bits(from, block);
     expected.push_bits(from, block);
     (void)bench.spectra(static_cast<std::uint64_t>(first));
@@ -284,7 +284,7 @@ TEST(FrontEnd, ClippingOfADeadChannelDoesNotCountAndOtherFlagsStay) {
   expected.push_bits(0, wire);
   (void)expected.spectra(304);
   EXPECT_FALSE(expected.clipped());
-  const auto block = testing::words_of(kSmall, wire, 120, 96);
+  const auto block = test::words_of(kSmall, wire, 120, 96);
   bench.front_end->enqueue_bits(120, block);
   const std::vector<std::uint32_t> before = {kFlagMissingBits, 7, 8, 9};
   const auto status = bench.device.upload<std::uint32_t>(before, "test");
@@ -358,7 +358,7 @@ TEST(FrontEnd, RefusesWhatCannotWork) {
 TEST(FrontEnd, RefusesWrongUse) {
   std::mt19937 generator(1);
   Bench bench(plan_of(kSmall, 96, 2));
-  const auto wire = testing::random_wire(kSmall, 100, generator);
+  const auto wire = test::random_wire(kSmall, 100, generator);
   EXPECT_THROW(bench.front_end->enqueue_samples(0, std::vector<float>(35)), Error);
   EXPECT_THROW(bench.front_end->enqueue_bits(0, std::span<const std::uint32_t>(wire).first(65)), Error);
   EXPECT_THROW(bench.spectra(0), Error) << "nothing was fed";
@@ -387,10 +387,10 @@ TEST(FrontEnd, EveryKindOfTheTableIsMade) {
 
 // Of every kind: a batch is the windows one by one, and each window's flags are its own.
 TEST(FrontEnd, BatchesAreTheWindowsOneByOne) {
-  std::mt19937 generator(testing::fresh_seed());
+  std::mt19937 generator(test::fresh_seed());
   // Channel 3 is at full scale in words 72 to 95; the decimator's samples show it up to 20 words later. The windows are
   // words 64 to 127, 96 to 159 and 128 to 191.
-  const auto wire = testing::make_wire(kSmall, 300, [&](std::size_t channel, std::size_t time) {
+  const auto wire = test::make_wire(kSmall, 300, [&](std::size_t channel, std::size_t time) {
     const bool is_loud = channel == 3 && time / 32 >= 72 && time / 32 < 96;
     return is_loud || (generator() & 1U) != 0;
   });
@@ -401,7 +401,7 @@ TEST(FrontEnd, BatchesAreTheWindowsOneByOne) {
     plan.batch = 3;
     Bench bench(plan);
     const std::uint64_t first = 64;
-    bench.front_end->enqueue_bits(0, testing::words_of(kSmall, wire, 0, first + 64 + 64));
+    bench.front_end->enqueue_bits(0, test::words_of(kSmall, wire, 0, first + 64 + 64));
     std::vector<ComplexF> expected;
     std::vector<std::uint32_t> flags;
     for (std::uint64_t i = 0; i < 3; ++i) {
@@ -461,12 +461,12 @@ TEST(FrontEnd, EveryKindDoesWhatItSaysOfItself) {
 /// Names of the commands of one window, but for transfers and fills.
 std::set<std::string> stages_of(const ocl::Device& device, const FrontEndPlan& plan) {
   std::mt19937 generator(7U);
-  const auto wire = testing::make_wire(kSmall, 300, [&](std::size_t, std::size_t) { return (generator() & 1U) != 0; });
+  const auto wire = test::make_wire(kSmall, 300, [&](std::size_t, std::size_t) { return (generator() & 1U) != 0; });
   const auto front_end = make_front_end(device, plan);
   const auto spectra = device.allocate<ComplexF>(2 * static_cast<std::size_t>(plan.geometry.channels()), "test");
   const auto status = device.upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0), "test");
   device.recorder()->set_active(true);
-  front_end->enqueue_bits(0, testing::words_of(kSmall, wire, 0, 160));
+  front_end->enqueue_bits(0, test::words_of(kSmall, wire, 0, 160));
   front_end->enqueue_spectra(64, spectra, status);
   device.wait();
   std::set<std::string> stages;

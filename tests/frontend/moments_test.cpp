@@ -51,7 +51,7 @@ std::vector<std::uint32_t> words_to_try(std::size_t count) {
     words.push_back(std::uint32_t{1} << place);
     words.push_back(~(std::uint32_t{1} << place));
   }
-  std::mt19937 generator(testing::fresh_seed());
+  std::mt19937 generator(test::fresh_seed());
   while (words.size() < count) {
     words.push_back(static_cast<std::uint32_t>(generator()));
   }

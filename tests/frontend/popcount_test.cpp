@@ -17,8 +17,8 @@
 namespace nearfield {
 namespace {
 
-using testing::Array;
-using testing::Bench;
+using test::Array;
+using test::Bench;
 using ComplexD = std::complex<double>;
 using ComplexF = std::complex<float>;
 
@@ -62,10 +62,10 @@ constexpr double kSlidingTolerance = 5e-5;
 /// A pipeline's stream: the first window, then hops. Where a hop skips bits, the gap is left out on the device; the
 /// reference is fed everything. Returns the largest relative L2.
 double worst_of_stream(const FrontEndPlan& plan, const StreamCase& stream) {
-  std::mt19937 generator(testing::fresh_seed());
+  std::mt19937 generator(test::fresh_seed());
   const auto window = static_cast<std::size_t>(stream.window_words);
   const std::size_t total = window + stream.hop_words * static_cast<std::size_t>(stream.frames - 1);
-  const std::vector<std::uint32_t> wire = testing::random_wire(stream.array, total, generator);
+  const std::vector<std::uint32_t> wire = test::random_wire(stream.array, total, generator);
   Bench bench(plan);
   const auto expected = reference::make_front_end(plan);
   EXPECT_EQ(bench.front_end->history_words(), 0U);
@@ -76,10 +76,10 @@ double worst_of_stream(const FrontEndPlan& plan, const StreamCase& stream) {
   double worst = 0.0;
   for (std::size_t first = 0; first + window <= total; first += stream.hop_words) {
     const std::size_t from = std::max(fed, first);
-    bench.front_end->enqueue_bits(from, testing::words_of(stream.array, wire, from, first + window - from));
-    expected->push_bits(fed, testing::words_of(stream.array, wire, fed, first + window - fed));
+    bench.front_end->enqueue_bits(from, test::words_of(stream.array, wire, from, first + window - from));
+    expected->push_bits(fed, test::words_of(stream.array, wire, fed, first + window - fed));
     fed = first + window;
-    worst = std::max(worst, testing::relative_l2(bench.spectra(first), expected->spectra(first)));
+    worst = std::max(worst, test::relative_l2(bench.spectra(first), expected->spectra(first)));
     EXPECT_EQ(bench.flags().at(0), 0U);
     EXPECT_FALSE(expected->clipped());
   }
@@ -146,8 +146,8 @@ TEST(Popcount, FftAgreesWithTheReferenceAtEveryBin) {
       for (int bin = 1; 2 * bin < window_words; ++bin) {
         plan.settings.frequencies_hz.push_back(bin * plan.sample_rate_hz / window_words);
       }
-      std::mt19937 generator(testing::fresh_seed());
-      const auto wire = testing::random_wire(kSmall, static_cast<std::size_t>(window_words), generator);
+      std::mt19937 generator(test::fresh_seed());
+      const auto wire = test::random_wire(kSmall, static_cast<std::size_t>(window_words), generator);
       Bench bench(plan);
       const auto expected = reference::make_front_end(plan);
       bench.front_end->enqueue_bits(0, wire);
@@ -166,14 +166,14 @@ TEST(Popcount, FftAgreesWithTheReferenceAtEveryBin) {
 TEST(Popcount, AnyBlockLengthGivesTheSame) {
   FrontEndPlan plan = plan_of(kSmall, 96, 2, 1);
   plan.settings.incremental = Incremental::kNever;  // windows anywhere
-  std::mt19937 generator(testing::fresh_seed());
-  const auto wire = testing::random_wire(kSmall, 500, generator);
+  std::mt19937 generator(test::fresh_seed());
+  const auto wire = test::random_wire(kSmall, 500, generator);
   Bench whole(plan);
   whole.front_end->enqueue_bits(0, wire);
   Bench pieces(plan);
   std::size_t fed = 0;
   for (const std::size_t words : {1U, 200U, 3U, 96U, 150U, 50U}) {
-    pieces.front_end->enqueue_bits(fed, testing::words_of(kSmall, wire, fed, words));
+    pieces.front_end->enqueue_bits(fed, test::words_of(kSmall, wire, fed, words));
     fed += words;
   }
   EXPECT_EQ(whole.spectra(404), pieces.spectra(404));
@@ -183,7 +183,7 @@ TEST(Popcount, AnyBlockLengthGivesTheSame) {
 // An offset of exactly 1/16 of full scale (17 ones in 32 bit-times): alternating words with their last zero made a one.
 TEST(Popcount, OffsetsVanishAtLowFrequencies) {
   const auto wire =
-      testing::make_wire(kSmall, 1024, [](std::size_t, std::size_t time) { return time % 2 != 0 || time % 32 == 0; });
+      test::make_wire(kSmall, 1024, [](std::size_t, std::size_t time) { return time % 2 != 0 || time % 32 == 0; });
   for (const WordTransform transform : {kDot, kFft}) {
     for (const int order : {0, 1, 2}) {
       FrontEndPlan plan = plan_of(kSmall, 1024, 0, order, transform);
@@ -206,12 +206,12 @@ TEST(Popcount, OffsetsVanishAtLowFrequencies) {
 
 // Oznaya Angeles 2014, eq. 6.2, then the DFT over the words; divided by the mean of 32 bits' complex response.
 TEST(Popcount, OrderZeroWithoutWindowIsTheThesis) {
-  std::mt19937 generator(testing::fresh_seed());
+  std::mt19937 generator(test::fresh_seed());
   for (const WordTransform transform : {kDot, kFft}) {
     FrontEndPlan plan = plan_of(kSmall, 1000, 5, 0, transform);
     plan.settings.window = kNone;
     plan.settings.remove_dc = false;
-    const auto wire = testing::random_wire(kSmall, 1000, generator);
+    const auto wire = test::random_wire(kSmall, 1000, generator);
     const std::vector<int> wire_bits = wire_bit_of_channel(kSmall.layout, kSmall.geometry());
     Bench bench(plan);
     bench.front_end->enqueue_bits(0, wire);
@@ -229,7 +229,7 @@ TEST(Popcount, OrderZeroWithoutWindowIsTheThesis) {
         for (std::size_t word = 0; word < 1000; ++word) {
           int ones = 0;
           for (std::size_t i = 0; i < 32; ++i) {
-            ones += testing::sign_at(kSmall, wire, static_cast<std::size_t>(wire_bits[channel]), 32 * word + i) > 0;
+            ones += test::sign_at(kSmall, wire, static_cast<std::size_t>(wire_bits[channel]), 32 * word + i) > 0;
           }
           sum += std::polar(1.0, -radians * 32.0 * static_cast<double>(word)) * (2.0 * ones - 32.0);
         }
@@ -241,7 +241,7 @@ TEST(Popcount, OrderZeroWithoutWindowIsTheThesis) {
     for (std::size_t i = 0; i < expected.size(); ++i) {
       EXPECT_NEAR(std::abs(of_reference[i] - expected[i]), 0.0, 1e-11);  // of spectra around 0.2 Pa
     }
-    EXPECT_LT(testing::relative_l2(bench.spectra(0), expected), kTolerance);
+    EXPECT_LT(test::relative_l2(bench.spectra(0), expected), kTolerance);
   }
 }
 
@@ -291,7 +291,7 @@ std::vector<ComplexD> bit_spectra(const Array& array, const std::vector<std::uin
                                        -2.0 * kPi * frequency_hz / kBitRateHz * static_cast<double>(t));
     for (std::size_t channel = 0; channel < array.channels(); ++channel) {
       const auto wire_bit = static_cast<std::size_t>(wire_bits[channel]);
-      sums[channel] += static_cast<double>(testing::sign_at(array, wire, wire_bit, t)) * factor;
+      sums[channel] += static_cast<double>(test::sign_at(array, wire, wire_bit, t)) * factor;
     }
   }
   return sums;
@@ -309,7 +309,7 @@ TEST_P(PopcountExpansion, StaysWithinItsBound) {
   plan.settings.frequencies_hz = {frequency_hz};
   plan.settings.remove_dc = false;
   Bench bench(plan);
-  std::mt19937 generator(testing::fresh_seed());
+  std::mt19937 generator(test::fresh_seed());
   const auto worst_bit = [&, order = order, frequency_hz = frequency_hz](std::size_t channel, std::size_t time) {
     if (channel != 0) {
       return (generator() & 1U) != 0;
@@ -319,7 +319,7 @@ TEST_P(PopcountExpansion, StaysWithinItsBound) {
     const ComplexD left_out = turn * std::pow(ComplexD(0.0, -1.0), order + 1);
     return left_out.real() * gram_polynomial(order + 1, static_cast<double>(time % 32)) > 0.0;
   };
-  const auto wire = testing::make_wire(kFew, kWords, worst_bit);
+  const auto wire = test::make_wire(kFew, kWords, worst_bit);
   bench.front_end->enqueue_bits(0, wire);
   const std::vector<ComplexF> found = bench.spectra(0);
   const std::vector<ComplexD> exact = bit_spectra(kFew, wire, frequency_hz);
@@ -341,7 +341,7 @@ INSTANTIATE_TEST_SUITE_P(Orders, PopcountExpansion,
 /// Bits of kSmall: in channel 3 one of 50 is a zero in words 150 to 199 (0.96), one of 30 (0.93) in words 250 to 299;
 /// everything else is silent.
 std::vector<std::uint32_t> loud_wire() {
-  return testing::make_wire(kSmall, 400, [](std::size_t channel, std::size_t time) {
+  return test::make_wire(kSmall, 400, [](std::size_t channel, std::size_t time) {
     const std::size_t word = time / 32;
     if (channel == 3 && word >= 150 && word < 200) {
       return time % 50 != 0;
@@ -362,7 +362,7 @@ TEST(Popcount, ClippingIsFlaggedInTheWindowsThatHaveIt) {
     // Of the window at 61 the last 7 words are loud: no whole block. At 62 the last 8 are: words 88 to 95, one block.
     for (const auto& [first, clipped] : {std::pair{20, false}, std::pair{61, false}, std::pair{62, true},
                                          std::pair{100, true}, std::pair{192, true}, std::pair{193, false}}) {
-      const auto block = testing::words_of(kSmall, wire, static_cast<std::size_t>(first), 96);
+      const auto block = test::words_of(kSmall, wire, static_cast<std::size_t>(first), 96);
       bench.front_end->enqueue_bits(static_cast<std::uint64_t>(first), block);
       expected->push_bits(static_cast<std::uint64_t>(first), block);
       (void)bench.spectra(static_cast<std::uint64_t>(first));
@@ -380,8 +380,8 @@ TEST(Popcount, LanesWithoutAChannelDoNotClip) {
   for (int channel = 0; channel < 7 * kBitsPerWord; ++channel) {
     plan.dead_channels.push_back(channel);
   }
-  std::mt19937 generator(testing::fresh_seed());
-  std::vector<std::uint32_t> wire = testing::random_wire(kNineWords, 96, generator);
+  std::mt19937 generator(test::fresh_seed());
+  std::vector<std::uint32_t> wire = test::random_wire(kNineWords, 96, generator);
   for (std::size_t i = 0; i < wire.size(); ++i) {
     wire[i] = i % 9 < 7 ? ~0U : wire[i];
   }
@@ -401,8 +401,8 @@ TEST(Popcount, ClippingOfADeadChannelDoesNotCountAndOtherFlagsStay) {
       plan.dead_channels = {dead};
       Bench bench(plan);
       const auto expected = reference::make_front_end(plan);
-      bench.front_end->enqueue_bits(120, testing::words_of(kSmall, wire, 120, 96));
-      expected->push_bits(120, testing::words_of(kSmall, wire, 120, 96));
+      bench.front_end->enqueue_bits(120, test::words_of(kSmall, wire, 120, 96));
+      expected->push_bits(120, test::words_of(kSmall, wire, 120, 96));
       const auto status =
           bench.device.upload<std::uint32_t>(std::vector<std::uint32_t>{kFlagMissingBits, 7, 8, 9}, "test");
       bench.front_end->enqueue_spectra(120, bench.output, status);
@@ -451,7 +451,7 @@ TEST(Popcount, RefusesWrongUse) {
   FrontEndPlan plan = plan_of(kSmall, 96, 2, 1);
   plan.settings.incremental = Incremental::kNever;  // windows anywhere
   Bench bench(plan);
-  const auto wire = testing::random_wire(kSmall, 100, generator);
+  const auto wire = test::random_wire(kSmall, 100, generator);
   EXPECT_THROW(bench.front_end->enqueue_samples(0, std::vector<float>(35)), Error);
   EXPECT_THROW(bench.front_end->enqueue_bits(0, std::span<const std::uint32_t>(wire).first(65)), Error);
   EXPECT_THROW(bench.spectra(0), Error) << "nothing was fed";

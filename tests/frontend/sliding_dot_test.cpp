@@ -5,14 +5,14 @@
 #include "core/frame.hpp"
 #include "frontend/front_end_reference.hpp"
 #include "frontend/front_end_support.hpp"
-#include "frontend/samples/decimator_design.hpp"
+#include "frontend/samples/decimator.hpp"
 #include "frontend/test_bits.hpp"
 
 namespace nearfield {
 namespace {
 
-using testing::Array;
-using testing::Bench;
+using test::Array;
+using test::Bench;
 
 constexpr Array kSmall{5, 7, WireLayout::kRowMajor};
 
@@ -54,15 +54,15 @@ TEST_P(SlidingDotOfStream, AgreesWithTheReference) {
   const std::size_t history = bench.front_end->history_words();
   EXPECT_GT(history, 0U);
   constexpr std::size_t kFrames = 5;
-  std::mt19937 generator(testing::fresh_seed());
-  const auto wire = testing::random_wire(stream.array, history + window + kFrames * hop, generator);
+  std::mt19937 generator(test::fresh_seed());
+  const auto wire = test::random_wire(stream.array, history + window + kFrames * hop, generator);
   expected->push_bits(0, wire);
   std::size_t fed = 0;
   for (std::size_t frame = 0; frame < kFrames; ++frame) {
     const std::size_t first = history + frame * hop;
-    bench.front_end->enqueue_bits(fed, testing::words_of(stream.array, wire, fed, first + window - fed));
+    bench.front_end->enqueue_bits(fed, test::words_of(stream.array, wire, fed, first + window - fed));
     fed = first + window;
-    EXPECT_LT(testing::relative_l2(bench.spectra(first), expected->spectra(first)), kTolerance) << frame;
+    EXPECT_LT(test::relative_l2(bench.spectra(first), expected->spectra(first)), kTolerance) << frame;
     EXPECT_EQ(bench.flags().at(0), expected->clipped() ? std::uint32_t{kFlagClipped} : 0U);  // noise clips at times
   }
 }
@@ -81,39 +81,39 @@ TEST(SlidingDot, JumpsSumAnew) {
   const FrontEndPlan plan = plan_of({kSmall, 96, 32, {1500.0, 4000.0}});
   Bench bench(plan);
   const auto expected = reference::make_front_end(plan);
-  std::mt19937 generator(testing::fresh_seed());
-  const auto wire = testing::random_wire(kSmall, 700, generator);
-  expected->push_bits(0, testing::words_of(kSmall, wire, 0, 250));
-  bench.front_end->enqueue_bits(0, testing::words_of(kSmall, wire, 0, 250));
+  std::mt19937 generator(test::fresh_seed());
+  const auto wire = test::random_wire(kSmall, 700, generator);
+  expected->push_bits(0, test::words_of(kSmall, wire, 0, 250));
+  bench.front_end->enqueue_bits(0, test::words_of(kSmall, wire, 0, 250));
   for (const std::uint64_t first : {64U, 96U, 101U, 64U, 150U}) {
-    EXPECT_LT(testing::relative_l2(bench.spectra(first), expected->spectra(first)), kTolerance) << first;
+    EXPECT_LT(test::relative_l2(bench.spectra(first), expected->spectra(first)), kTolerance) << first;
   }
-  const auto after_gap = testing::words_of(kSmall, wire, 282, 200);
+  const auto after_gap = test::words_of(kSmall, wire, 282, 200);
   const auto other = reference::make_front_end(plan);
   other->push_bits(282, after_gap);
   bench.front_end->enqueue_bits(282, after_gap);
   for (const std::uint64_t first : {310U, 342U, 374U}) {
-    EXPECT_LT(testing::relative_l2(bench.spectra(first), other->spectra(first)), kTolerance) << first;
+    EXPECT_LT(test::relative_l2(bench.spectra(first), other->spectra(first)), kTolerance) << first;
   }
   EXPECT_THROW(bench.spectra(200), Error);
 }
 
 TEST(SlidingDot, ClippingComesAndGoes) {
   FrontEndPlan plan = plan_of({kSmall, 96, 32, {1500.0}});
-  const auto wire = testing::make_wire(kSmall, 500, [](std::size_t channel, std::size_t time) {
+  const auto wire = test::make_wire(kSmall, 500, [](std::size_t channel, std::size_t time) {
     const bool is_loud = channel == 3 && time / 32 >= 200 && time / 32 < 232;
     return is_loud || time % 2 != 0;
   });
   for (const bool is_dead : {false, true}) {
     plan.dead_channels = is_dead ? std::vector<int>{3} : std::vector<int>{};
     Bench bench(plan);
-    bench.front_end->enqueue_bits(0, testing::words_of(kSmall, wire, 0, 200));
+    bench.front_end->enqueue_bits(0, test::words_of(kSmall, wire, 0, 200));
     std::vector<bool> flagged;
     for (std::size_t first = 64; first + 96 <= 480; first += 32) {
       const std::size_t end = first + 96;
       if (end > 200) {
         const std::size_t from = std::max<std::size_t>(200, end - 32);
-        bench.front_end->enqueue_bits(from, testing::words_of(kSmall, wire, from, end - from));
+        bench.front_end->enqueue_bits(from, test::words_of(kSmall, wire, from, end - from));
       }
       (void)bench.spectra(first);
       flagged.push_back((bench.flags().at(0) & kFlagClipped) != 0);

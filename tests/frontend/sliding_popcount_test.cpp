@@ -14,8 +14,8 @@
 namespace nearfield {
 namespace {
 
-using testing::Array;
-using testing::Bench;
+using test::Array;
+using test::Bench;
 using ComplexF = std::complex<float>;
 
 constexpr Array kSmall{5, 7, WireLayout::kRowMajor};
@@ -52,16 +52,16 @@ TEST(SlidingPopcount, AMillionHopsLeaveNoTrace) {
   constexpr std::size_t kWindow = 1000;
   constexpr Array kFew{2, 3, WireLayout::kRowMajor};
   const FrontEndPlan plan = plan_of(kFew, kWindow, 1);
-  std::mt19937 generator(testing::fresh_seed());
+  std::mt19937 generator(test::fresh_seed());
   Bench bench(plan);
   std::uint64_t fed = 0;
-  std::vector<std::uint32_t> last_two = testing::random_wire(kFew, kWindow, generator);
+  std::vector<std::uint32_t> last_two = test::random_wire(kFew, kWindow, generator);
   bench.front_end->enqueue_bits(0, last_two);
   (void)bench.spectra(0);
   fed = kWindow;
   while (fed < kHops + kWindow) {
     const std::size_t words = std::min<std::uint64_t>(kWindow / 2, kHops + kWindow - fed);
-    const std::vector<std::uint32_t> wire = testing::random_wire(kFew, words, generator);
+    const std::vector<std::uint32_t> wire = test::random_wire(kFew, words, generator);
     bench.front_end->enqueue_bits(fed, wire);
     fed += words;
     (void)bench.spectra(fed - kWindow);  // moves on by `words` blocks of one word
@@ -72,35 +72,35 @@ TEST(SlidingPopcount, AMillionHopsLeaveNoTrace) {
   EXPECT_EQ(found, spectra_of_window_alone(plan, kHops, last_two));
   const auto expected = reference::make_front_end(plan);
   expected->push_bits(kHops, last_two);
-  EXPECT_LT(testing::relative_l2(found, expected->spectra(kHops)), 1e-5);  // float32, as for the first window
+  EXPECT_LT(test::relative_l2(found, expected->spectra(kHops)), 1e-5);  // float32, as for the first window
 }
 
 // Months into a stream, phases still count exactly: 2^44 words are 12 years.
 TEST(SlidingPopcount, PhasesHoldFarFromTheStart) {
   const FrontEndPlan plan = plan_of(kSmall, 256, 32);
-  std::mt19937 generator(testing::fresh_seed());
-  const auto wire = testing::random_wire(kSmall, 256, generator);
+  std::mt19937 generator(test::fresh_seed());
+  const auto wire = test::random_wire(kSmall, 256, generator);
   const std::vector<ComplexF> early = spectra_of_window_alone(plan, 0, wire);
   const std::vector<ComplexF> late = spectra_of_window_alone(plan, (std::uint64_t{1} << 44U) + 5, wire);
   // Both are the same sums turned by different phases, rounded to float32.
-  EXPECT_LT(testing::relative_l2(late, std::vector<std::complex<double>>(early.begin(), early.end())), 2e-6);
+  EXPECT_LT(test::relative_l2(late, std::vector<std::complex<double>>(early.begin(), early.end())), 2e-6);
 }
 
 TEST(SlidingPopcount, BackwardsAndFarForwardJumpsSumAnew) {
   const FrontEndPlan plan = plan_of(kSmall, 64, 8);
-  std::mt19937 generator(testing::fresh_seed());
-  const auto wire = testing::random_wire(kSmall, 400, generator);
+  std::mt19937 generator(test::fresh_seed());
+  const auto wire = test::random_wire(kSmall, 400, generator);
   Bench bench(plan);
-  bench.front_end->enqueue_bits(0, testing::words_of(kSmall, wire, 0, 128));
+  bench.front_end->enqueue_bits(0, test::words_of(kSmall, wire, 0, 128));
   for (const std::size_t first : {64U, 0U, 8U, 8U, 64U}) {
     EXPECT_EQ(settled_spectra(bench, first),
-              spectra_of_window_alone(plan, first, testing::words_of(kSmall, wire, first, 64)));
+              spectra_of_window_alone(plan, first, test::words_of(kSmall, wire, first, 64)));
   }
-  bench.front_end->enqueue_bits(128, testing::words_of(kSmall, wire, 128, 272));
-  EXPECT_EQ(settled_spectra(bench, 336), spectra_of_window_alone(plan, 336, testing::words_of(kSmall, wire, 336, 64)));
+  bench.front_end->enqueue_bits(128, test::words_of(kSmall, wire, 128, 272));
+  EXPECT_EQ(settled_spectra(bench, 336), spectra_of_window_alone(plan, 336, test::words_of(kSmall, wire, 336, 64)));
   // After a gap the stream restarts, at any word.
-  bench.front_end->enqueue_bits(1001, testing::words_of(kSmall, wire, 3, 72));
-  EXPECT_EQ(settled_spectra(bench, 1009), spectra_of_window_alone(plan, 1009, testing::words_of(kSmall, wire, 11, 64)));
+  bench.front_end->enqueue_bits(1001, test::words_of(kSmall, wire, 3, 72));
+  EXPECT_EQ(settled_spectra(bench, 1009), spectra_of_window_alone(plan, 1009, test::words_of(kSmall, wire, 11, 64)));
 }
 
 /// As on a GPU, one microphone an item: this machine's PoCL runs the same kernels.
@@ -127,17 +127,17 @@ TEST(SlidingPopcount, GroupsOfGpusAgreeWithTheReference) {
     for (int i = 0; i < frequencies; ++i) {
       plan.settings.frequencies_hz.push_back(900.0 + 1100.0 * i);
     }
-    std::mt19937 generator(testing::fresh_seed());
+    std::mt19937 generator(test::fresh_seed());
     const auto step = static_cast<std::size_t>(hop);
-    const auto wire = testing::random_wire(array, 192 + 3 * step, generator);
+    const auto wire = test::random_wire(array, 192 + 3 * step, generator);
     Bench bench(plan, make_as_on_a_gpu);
     const auto expected = reference::make_front_end(plan);
     expected->push_bits(0, wire);
     std::size_t fed = 0;
     for (std::size_t first = 0; first <= 3 * step; first += step) {
-      bench.front_end->enqueue_bits(fed, testing::words_of(array, wire, fed, first + 192 - fed));
+      bench.front_end->enqueue_bits(fed, test::words_of(array, wire, fed, first + 192 - fed));
       fed = first + 192;
-      EXPECT_LT(testing::relative_l2(bench.spectra(first), expected->spectra(first)), 5e-5) << hop << ", " << first;
+      EXPECT_LT(test::relative_l2(bench.spectra(first), expected->spectra(first)), 5e-5) << hop << ", " << first;
     }
   }
 }
@@ -162,8 +162,8 @@ TEST_P(SlidingPopcountHops, GiveWhatWholeWindowsGive) {
   const auto window = static_cast<std::size_t>(c.window);
   const auto hop = static_cast<std::size_t>(c.hop);
   constexpr std::size_t kHops = 4;
-  std::mt19937 generator(testing::fresh_seed());
-  const auto wire = testing::random_wire(c.array, window + kHops * hop, generator);
+  std::mt19937 generator(test::fresh_seed());
+  const auto wire = test::random_wire(c.array, window + kHops * hop, generator);
   const auto expected = reference::make_front_end(plan);
   expected->push_bits(0, wire);
   for (const bool as_on_a_gpu : {false, true}) {
@@ -173,16 +173,16 @@ TEST_P(SlidingPopcountHops, GiveWhatWholeWindowsGive) {
     std::size_t fed = 0;
     for (std::size_t first = 0; first <= kHops * hop; first += hop) {
       const std::size_t end = first + window;
-      hops.front_end->enqueue_bits(fed, testing::words_of(c.array, wire, fed, end - fed));
-      at_once.front_end->enqueue_bits(
-          std::max(fed, first), testing::words_of(c.array, wire, std::max(fed, first), end - std::max(fed, first)));
+      hops.front_end->enqueue_bits(fed, test::words_of(c.array, wire, fed, end - fed));
+      at_once.front_end->enqueue_bits(std::max(fed, first),
+                                      test::words_of(c.array, wire, std::max(fed, first), end - std::max(fed, first)));
       fed = end;
       const std::vector<ComplexF> found = hops.spectra(first);
-      EXPECT_LT(testing::relative_l2(found, expected->spectra(first)), 5e-5) << first;
-      EXPECT_LT(testing::relative_l2(at_once.spectra(first), expected->spectra(first)), 5e-5) << first;
+      EXPECT_LT(test::relative_l2(found, expected->spectra(first)), 5e-5) << first;
+      EXPECT_LT(test::relative_l2(at_once.spectra(first), expected->spectra(first)), 5e-5) << first;
     }
     Bench last(plan, make);
-    last.front_end->enqueue_bits(kHops * hop, testing::words_of(c.array, wire, kHops * hop, window));
+    last.front_end->enqueue_bits(kHops * hop, test::words_of(c.array, wire, kHops * hop, window));
     // No rounding was left behind by the hops.
     EXPECT_EQ(settled_spectra(hops, kHops * hop), settled_spectra(last, kHops * hop));
   }
@@ -200,9 +200,9 @@ INSTANTIATE_TEST_SUITE_P(Hops, SlidingPopcountHops,
 TEST(SlidingPopcount, SeveralHopsAtOnceGiveTheSame) {
   for (const int hop : {32, 46, 100}) {
     const FrontEndPlan plan = plan_of(kSmall, 256, hop);
-    std::mt19937 generator(testing::fresh_seed());
+    std::mt19937 generator(test::fresh_seed());
     const auto step = static_cast<std::size_t>(hop);
-    const auto wire = testing::random_wire(kSmall, 256 + 12 * step, generator);
+    const auto wire = test::random_wire(kSmall, 256 + 12 * step, generator);
     const auto expected = reference::make_front_end(plan);
     expected->push_bits(0, wire);
     Bench bench(plan);
@@ -211,11 +211,10 @@ TEST(SlidingPopcount, SeveralHopsAtOnceGiveTheSame) {
                                     std::pair{5U, 2U}, std::pair{7U, 0U}, std::pair{12U, 0U}}) {
       const std::size_t end = 256 + (at + ahead) * step;
       if (end > fed) {
-        bench.front_end->enqueue_bits(fed, testing::words_of(kSmall, wire, fed, end - fed));
+        bench.front_end->enqueue_bits(fed, test::words_of(kSmall, wire, fed, end - fed));
         fed = end;
       }
-      EXPECT_LT(testing::relative_l2(bench.spectra(at * step), expected->spectra(at * step)), 5e-5)
-          << hop << ", " << at;
+      EXPECT_LT(test::relative_l2(bench.spectra(at * step), expected->spectra(at * step)), 5e-5) << hop << ", " << at;
     }
   }
 }
@@ -225,28 +224,28 @@ TEST(SlidingPopcount, WindowsThatWereFedAheadGiveTheSame) {
   for (const auto& [window, hop] :
        {std::pair{1024, 1000}, std::pair{192, 100}, std::pair{192, 131}, std::pair{96, 64}}) {
     const FrontEndPlan plan = plan_of({2, 3, WireLayout::kRowMajor}, window, hop);
-    std::mt19937 generator(testing::fresh_seed());
+    std::mt19937 generator(test::fresh_seed());
     const auto step = static_cast<std::size_t>(hop);
     const Array array{2, 3, WireLayout::kRowMajor};
     const std::size_t end = 2 * step + static_cast<std::size_t>(window);
-    const auto wire = testing::random_wire(array, end, generator);
+    const auto wire = test::random_wire(array, end, generator);
     const auto expected = reference::make_front_end(plan);
     expected->push_bits(0, wire);
     Bench bench(plan);
     const std::size_t ahead = std::min(3 * step, end);
-    bench.front_end->enqueue_bits(0, testing::words_of(array, wire, 0, ahead));
-    EXPECT_LT(testing::relative_l2(bench.spectra(step), expected->spectra(step)), 5e-5) << hop;
+    bench.front_end->enqueue_bits(0, test::words_of(array, wire, 0, ahead));
+    EXPECT_LT(test::relative_l2(bench.spectra(step), expected->spectra(step)), 5e-5) << hop;
     if (ahead < end) {
-      bench.front_end->enqueue_bits(ahead, testing::words_of(array, wire, ahead, end - ahead));
+      bench.front_end->enqueue_bits(ahead, test::words_of(array, wire, ahead, end - ahead));
     }
-    EXPECT_LT(testing::relative_l2(bench.spectra(2 * step), expected->spectra(2 * step)), 5e-5) << hop;
+    EXPECT_LT(test::relative_l2(bench.spectra(2 * step), expected->spectra(2 * step)), 5e-5) << hop;
   }
 }
 
 /// Bits at random, of which channel 3 clips in two stretches.
 std::vector<std::uint32_t> wire_with_loud_stretches(std::size_t words) {
-  std::mt19937 generator(testing::fresh_seed());
-  return testing::make_wire(kSmall, words, [&](std::size_t channel, std::size_t time) {
+  std::mt19937 generator(test::fresh_seed());
+  return test::make_wire(kSmall, words, [&](std::size_t channel, std::size_t time) {
     const std::size_t word = time / 32;
     const bool is_loud = channel == 3 && ((word >= 70 && word < 81) || (word >= 130 && word < 150));
     return is_loud ? time % 50 != 0 : generator() % 2 != 0;
@@ -274,21 +273,20 @@ TEST(SlidingPopcount, BatchesGiveTheSame) {
           const auto status =
               bench.device.upload<std::uint32_t>(std::vector<std::uint32_t>(batch * kStatusWords, 0), "test");
           const std::size_t end = first + 64 + (windows - 1) * hop;
-          bench.front_end->enqueue_bits(fed, testing::words_of(kSmall, wire, fed, end - fed));
+          bench.front_end->enqueue_bits(fed, test::words_of(kSmall, wire, fed, end - fed));
           bench.front_end->enqueue_batch(first, windows, spectra, status);
           const std::vector<ComplexF> found = bench.device.download(spectra, "test");
           const std::vector<std::uint32_t> flags = bench.device.download(status, "test");
           for (std::size_t i = 0; i < windows; ++i, first += hop) {
-            single.front_end->enqueue_bits(fed, testing::words_of(kSmall, wire, fed, first + 64 - fed));
+            single.front_end->enqueue_bits(fed, test::words_of(kSmall, wire, fed, first + 64 - fed));
             fed = first + 64;
             const std::vector<ComplexF> expected = single.spectra(first);
             const auto part = found.begin() + static_cast<std::ptrdiff_t>(i * values);
             const std::vector<ComplexF> of_batch(part, part + static_cast<std::ptrdiff_t>(values));
             const std::string where = "hop " + std::to_string(hop) + ", window at " + std::to_string(first);
             // The integers are the same; a compiler may round the last turn otherwise in another kernel.
-            EXPECT_LT(
-                testing::relative_l2(of_batch, std::vector<std::complex<double>>(expected.begin(), expected.end())),
-                1e-6)
+            EXPECT_LT(test::relative_l2(of_batch, std::vector<std::complex<double>>(expected.begin(), expected.end())),
+                      1e-6)
                 << where;
             EXPECT_EQ(flags[i * kStatusWords], single.flags().front()) << where;
             clipped += flags[i * kStatusWords] == kFlagClipped ? 1U : 0U;
@@ -329,18 +327,18 @@ TEST(SlidingPopcount, HopByHopLeavesNoTrace) {
   constexpr Array kFew{2, 3, WireLayout::kRowMajor};
   const FrontEndPlan plan = plan_of(kFew, 64, 8);
   for (const bool as_on_a_gpu : {false, true}) {
-    std::mt19937 generator(testing::fresh_seed());
-    const auto wire = testing::random_wire(kFew, 64 + 8 * kHops, generator);
+    std::mt19937 generator(test::fresh_seed());
+    const auto wire = test::random_wire(kFew, 64 + 8 * kHops, generator);
     const auto make = as_on_a_gpu ? make_as_on_a_gpu : make_front_end;
     Bench bench(plan, make);
-    bench.front_end->enqueue_bits(0, testing::words_of(kFew, wire, 0, 64));
+    bench.front_end->enqueue_bits(0, test::words_of(kFew, wire, 0, 64));
     (void)bench.spectra(0);
     for (std::size_t hop = 1; hop <= kHops; ++hop) {
-      bench.front_end->enqueue_bits(56 + 8 * hop, testing::words_of(kFew, wire, 56 + 8 * hop, 8));
+      bench.front_end->enqueue_bits(56 + 8 * hop, test::words_of(kFew, wire, 56 + 8 * hop, 8));
       bench.front_end->enqueue_spectra(8 * hop, bench.output, bench.status);
     }
     Bench fresh(plan, make);
-    fresh.front_end->enqueue_bits(8 * kHops, testing::words_of(kFew, wire, 8 * kHops, 64));
+    fresh.front_end->enqueue_bits(8 * kHops, test::words_of(kFew, wire, 8 * kHops, 64));
     EXPECT_EQ(settled_spectra(bench, 8 * kHops), settled_spectra(fresh, 8 * kHops));
   }
 }
@@ -348,36 +346,36 @@ TEST(SlidingPopcount, HopByHopLeavesNoTrace) {
 // A source that runs a hop ahead of the windows.
 TEST(SlidingPopcount, BitsMayRunAhead) {
   const FrontEndPlan plan = plan_of(kSmall, 64, 8);
-  std::mt19937 generator(testing::fresh_seed());
-  const auto wire = testing::random_wire(kSmall, 200, generator);
+  std::mt19937 generator(test::fresh_seed());
+  const auto wire = test::random_wire(kSmall, 200, generator);
   Bench bench(plan);
-  bench.front_end->enqueue_bits(0, testing::words_of(kSmall, wire, 0, 72));
+  bench.front_end->enqueue_bits(0, test::words_of(kSmall, wire, 0, 72));
   for (std::size_t first = 0; first + 80 <= 200; first += 8) {
     EXPECT_EQ(settled_spectra(bench, first),
-              spectra_of_window_alone(plan, first, testing::words_of(kSmall, wire, first, 64)));
-    bench.front_end->enqueue_bits(first + 72, testing::words_of(kSmall, wire, first + 72, 8));
+              spectra_of_window_alone(plan, first, test::words_of(kSmall, wire, first, 64)));
+    bench.front_end->enqueue_bits(first + 72, test::words_of(kSmall, wire, first + 72, 8));
   }
 }
 
 TEST(SlidingPopcount, UnevenFeedsGiveTheSame) {
   const FrontEndPlan plan = plan_of(kSmall, 96, 32);
-  std::mt19937 generator(testing::fresh_seed());
-  const auto wire = testing::random_wire(kSmall, 500, generator);
+  std::mt19937 generator(test::fresh_seed());
+  const auto wire = test::random_wire(kSmall, 500, generator);
   Bench pieces(plan);
   std::size_t fed = 0;
   for (const std::size_t words : {1U, 200U, 3U, 96U, 150U, 50U}) {
-    pieces.front_end->enqueue_bits(fed, testing::words_of(kSmall, wire, fed, words));
+    pieces.front_end->enqueue_bits(fed, test::words_of(kSmall, wire, fed, words));
     fed += words;
   }
   for (const std::size_t first : {320U, 384U}) {
     EXPECT_EQ(settled_spectra(pieces, first),
-              spectra_of_window_alone(plan, first, testing::words_of(kSmall, wire, first, 96)));
+              spectra_of_window_alone(plan, first, test::words_of(kSmall, wire, first, 96)));
   }
 }
 
 /// Channel 3 at 0.96 of full scale in words 96 to 103; everything else silent.
 std::vector<std::uint32_t> wire_with_a_loud_run() {
-  return testing::make_wire(kSmall, 300, [](std::size_t channel, std::size_t time) {
+  return test::make_wire(kSmall, 300, [](std::size_t channel, std::size_t time) {
     const bool is_loud = channel == 3 && time / 32 >= 96 && time / 32 < 104;
     return is_loud ? time % 50 != 0 : time % 2 != 0;
   });
@@ -389,11 +387,11 @@ TEST(SlidingPopcount, ClippingComesAndGoesWithItsBlocks) {
   for (const int hop : {1, 2, 8, 16}) {
     FrontEndPlan plan = plan_of(kSmall, 64, hop);
     Bench bench(plan);
-    bench.front_end->enqueue_bits(0, testing::words_of(kSmall, wire, 0, 64));
+    bench.front_end->enqueue_bits(0, test::words_of(kSmall, wire, 0, 64));
     EXPECT_EQ((bench.spectra(0), bench.flags().at(0)), 0U);
     const auto step = static_cast<std::size_t>(hop);
     for (std::size_t first = step; first + 64 <= 300; first += step) {
-      bench.front_end->enqueue_bits(first + 64 - step, testing::words_of(kSmall, wire, first + 64 - step, step));
+      bench.front_end->enqueue_bits(first + 64 - step, test::words_of(kSmall, wire, first + 64 - step, step));
       (void)bench.spectra(first);
       // A run counts in the windows that hold the block in which it ends.
       const std::size_t last_block = 103 / step * step;
@@ -402,7 +400,7 @@ TEST(SlidingPopcount, ClippingComesAndGoesWithItsBlocks) {
     }
     plan.dead_channels = {3};
     Bench dead(plan);
-    dead.front_end->enqueue_bits(64, testing::words_of(kSmall, wire, 64, 64));
+    dead.front_end->enqueue_bits(64, test::words_of(kSmall, wire, 64, 64));
     EXPECT_EQ((dead.spectra(64), dead.flags().at(0)), 0U);
   }
 }
@@ -410,7 +408,7 @@ TEST(SlidingPopcount, ClippingComesAndGoesWithItsBlocks) {
 // Blocks of unequal lengths, and hops that they part: a run of 24 loud words is seen by each window that holds all of
 // it, and by none that holds nothing of it.
 TEST(SlidingPopcount, ClippingIsSeenWhereHopsArePartedOddly) {
-  const auto wire = testing::make_wire(kSmall, 500, [](std::size_t channel, std::size_t time) {
+  const auto wire = test::make_wire(kSmall, 500, [](std::size_t channel, std::size_t time) {
     const bool is_loud = channel == 3 && time / 32 >= 150 && time / 32 < 174;
     return is_loud ? time % 50 != 0 : time % 2 != 0;
   });
@@ -421,7 +419,7 @@ TEST(SlidingPopcount, ClippingIsSeenWhereHopsArePartedOddly) {
       Bench bench(plan, as_on_a_gpu ? make_as_on_a_gpu : make_front_end);
       std::size_t fed = 0;
       for (std::size_t first = 0; first + 64 <= 500; first += step) {
-        bench.front_end->enqueue_bits(fed, testing::words_of(kSmall, wire, fed, first + 64 - fed));
+        bench.front_end->enqueue_bits(fed, test::words_of(kSmall, wire, fed, first + 64 - fed));
         fed = first + 64;
         (void)bench.spectra(first);
         const bool is_clipped = bench.flags().at(0) == kFlagClipped;
@@ -435,7 +433,7 @@ TEST(SlidingPopcount, ClippingIsSeenWhereHopsArePartedOddly) {
 TEST(SlidingPopcount, RefusesWrongUse) {
   std::mt19937 generator(1);
   Bench bench(plan_of(kSmall, 96, 32));
-  const auto wire = testing::random_wire(kSmall, 200, generator);
+  const auto wire = test::random_wire(kSmall, 200, generator);
   EXPECT_THROW(bench.front_end->enqueue_samples(0, std::vector<float>(35)), Error);
   EXPECT_THROW(bench.front_end->enqueue_bits(0, std::span<const std::uint32_t>(wire).first(65)), Error);
   EXPECT_THROW(bench.spectra(0), Error) << "nothing was fed";

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "core/layout.hpp"
+#include "core/microphones.hpp"
 
-namespace nearfield::testing {
+namespace nearfield::test {
 
 struct Array {
   int rows;
@@ -92,4 +92,4 @@ inline std::span<const std::uint32_t> words_of(const Array& array, const std::ve
   return std::span<const std::uint32_t>(wire).subspan(first * size, count * size);
 }
 
-}  // namespace nearfield::testing
+}  // namespace nearfield::test

@@ -16,8 +16,8 @@
 namespace nearfield {
 namespace {
 
-using testing::Array;
-using testing::Bench;
+using test::Array;
+using test::Bench;
 using ComplexD = std::complex<double>;
 using ComplexF = std::complex<float>;
 
@@ -76,10 +76,10 @@ TEST_P(WalshFourierOfStream, EveryVariantAgreesWithTheReference) {
   plan.settings.own.edit<WalshFourierSettings>().threshold = stream.threshold;
   plan.settings.window = stream.window;
   plan.settings.remove_dc = stream.remove_dc;
-  std::mt19937 generator(testing::fresh_seed());
+  std::mt19937 generator(test::fresh_seed());
   const auto window = static_cast<std::size_t>(stream.window_samples);
   const std::size_t total = window + 2 * stream.hop_samples;
-  const std::vector<std::uint32_t> wire = testing::random_wire(stream.array, total, generator);
+  const std::vector<std::uint32_t> wire = test::random_wire(stream.array, total, generator);
   // precomputed and computed keep the same set, fast may keep another one.
   const auto direct = reference::make_front_end(plan_with(plan, WalshVariant::kComputed));
   const auto fast = reference::make_front_end(plan_with(plan, WalshVariant::kFast));
@@ -95,7 +95,7 @@ TEST_P(WalshFourierOfStream, EveryVariantAgreesWithTheReference) {
   double worst = 0.0;
   for (std::size_t first = 0; first + window <= total; first += stream.hop_samples) {
     const std::size_t from = std::max(fed, first);
-    const auto block = testing::words_of(stream.array, wire, from, first + window - from);
+    const auto block = test::words_of(stream.array, wire, from, first + window - from);
     fed = first + window;
     direct->push_bits(from, block);
     fast->push_bits(from, block);
@@ -105,8 +105,8 @@ TEST_P(WalshFourierOfStream, EveryVariantAgreesWithTheReference) {
     for (std::size_t i = 0; i < benches.size(); ++i) {
       const auto& bench = benches[i];
       bench->front_end->enqueue_bits(from, block);
-      const double difference = testing::relative_l2(
-          bench->spectra(first), kVariants[i] == WalshVariant::kFast ? fast_spectra : direct_spectra);
+      const double difference =
+          test::relative_l2(bench->spectra(first), kVariants[i] == WalshVariant::kFast ? fast_spectra : direct_spectra);
       EXPECT_LT(difference, kTolerance) << first;
       worst = std::max(worst, difference);
       EXPECT_EQ(bench->flags(), (std::vector<std::uint32_t>{0, 0, 0, 0}));
@@ -130,8 +130,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 // sum_t d(t) x(t) with the windowed DFT's d, written out: no Walsh function in it.
 TEST(WalshFourier, AllCoefficientsAreTheDftOfTheBits) {
-  std::mt19937 generator(testing::fresh_seed());
-  const auto wire = testing::random_wire(kTiny, 1024, generator);
+  std::mt19937 generator(test::fresh_seed());
+  const auto wire = test::random_wire(kTiny, 1024, generator);
   const std::vector<int> wire_bits = wire_bit_of_channel(kTiny.layout, kTiny.geometry());
   for (const WindowKind window : {WindowKind::kHann, WindowKind::kNone}) {
     for (const WalshVariant variant : kVariants) {
@@ -148,14 +148,14 @@ TEST(WalshFourier, AllCoefficientsAreTheDftOfTheBits) {
           for (std::size_t t = 0; t < 32768; ++t) {
             const auto time = static_cast<double>(t);
             const double weight = window == WindowKind::kHann ? 0.5 - 0.5 * std::cos(kTwoPi * time / 32768.0) : 1.0;
-            const int sign = testing::sign_at(kTiny, wire, static_cast<std::size_t>(wire_bits[channel]), t);
+            const int sign = test::sign_at(kTiny, wire, static_cast<std::size_t>(wire_bits[channel]), t);
             sum += static_cast<double>(sign) * std::polar(weight, -kTwoPi * frequency_hz / kBitRateHz * time);
             weight_sum += weight;
           }
           expected.push_back(sum * (2.0 / weight_sum) * full_scale_pa(plan.sensitivity_dbfs));
         }
       }
-      const double difference = testing::relative_l2(bench.spectra(0), expected);
+      const double difference = test::relative_l2(bench.spectra(0), expected);
       std::printf("%s, all 32768 coefficients against the DFT of the bits: relative L2 %.2g\n",
                   std::string(name_of(variant)).c_str(), difference);
       EXPECT_LT(difference, 4e-6);  // rounding of 32768 float32 additions: 2.1e-6 for some seeds
@@ -165,7 +165,7 @@ TEST(WalshFourier, AllCoefficientsAreTheDftOfTheBits) {
 
 // Square waves whose duty cycle is 3/4: an offset of 1/2, nothing at the wanted bins.
 TEST(WalshFourier, AnOffsetLeavesNothing) {
-  const auto wire = testing::make_wire(kSmall, 128, [](std::size_t, std::size_t time) { return time % 4 != 0; });
+  const auto wire = test::make_wire(kSmall, 128, [](std::size_t, std::size_t time) { return time % 4 != 0; });
   for (const WalshVariant variant : kVariants) {
     FrontEndPlan plan = plan_of(kSmall, 128, 2, variant, 40);
     plan.settings.frequencies_hz = {kSampleRateHz / 128.0, 2014.16};
@@ -178,29 +178,29 @@ TEST(WalshFourier, AnOffsetLeavesNothing) {
 }
 
 TEST(WalshFourier, GapsAndBlocksOfAnyLength) {
-  std::mt19937 generator(testing::fresh_seed());
-  const auto wire = testing::random_wire(kSmall, 500, generator);
+  std::mt19937 generator(test::fresh_seed());
+  const auto wire = test::random_wire(kSmall, 500, generator);
   const FrontEndPlan plan = plan_of(kSmall, 64, 2, WalshVariant::kFast, 40);
   Bench whole(plan);
   whole.front_end->enqueue_bits(0, wire);
   Bench pieces(plan);
   std::size_t fed = 0;
   for (const std::size_t words : {1U, 200U, 3U, 96U, 150U, 50U}) {
-    pieces.front_end->enqueue_bits(fed, testing::words_of(kSmall, wire, fed, words));
+    pieces.front_end->enqueue_bits(fed, test::words_of(kSmall, wire, fed, words));
     fed += words;
   }
   EXPECT_EQ(whole.spectra(436), pieces.spectra(436));
   EXPECT_EQ(whole.spectra(372), pieces.spectra(372)) << "at least the last two windows are kept";
   Bench late(plan);
-  late.front_end->enqueue_bits(0, testing::words_of(kSmall, wire, 0, 100));
-  late.front_end->enqueue_bits(436, testing::words_of(kSmall, wire, 436, 64));
+  late.front_end->enqueue_bits(0, test::words_of(kSmall, wire, 0, 100));
+  late.front_end->enqueue_bits(436, test::words_of(kSmall, wire, 436, 64));
   EXPECT_EQ(whole.spectra(436), late.spectra(436));
   EXPECT_THROW(late.spectra(435), Error) << "in the gap";
 }
 
 /// Channel 3 has `ones` ones in each of the words 100 to 107, everything else is silent.
 std::vector<std::uint32_t> loud_wire(std::size_t ones) {
-  return testing::make_wire(kSmall, 200, [ones](std::size_t channel, std::size_t time) {
+  return test::make_wire(kSmall, 200, [ones](std::size_t channel, std::size_t time) {
     const bool loud = channel == 3 && time / 32 >= 100 && time / 32 < 108;
     return loud ? time % 32 < ones : time % 2 != 0;
   });
@@ -221,7 +221,7 @@ TEST(WalshFourier, FullScaleIsFlagged) {
     FrontEndPlan plan = plan_of(kSmall, 64, 1, WalshVariant::kFast, 40);
     plan.dead_channels = one.dead;
     const auto wire = loud_wire(one.ones);
-    const auto block = testing::words_of(kSmall, wire, one.first, 64);
+    const auto block = test::words_of(kSmall, wire, one.first, 64);
     Bench bench(plan);
     const auto expected = reference::make_front_end(plan);
     bench.front_end->enqueue_bits(one.first, block);
@@ -265,7 +265,7 @@ TEST(WalshFourier, RefusesWhatCannotWork) {
 TEST(WalshFourier, RefusesWrongUse) {
   std::mt19937 generator(1);
   Bench bench(plan_of(kSmall, 64, 2, WalshVariant::kComputed, 40));
-  const auto wire = testing::random_wire(kSmall, 64, generator);
+  const auto wire = test::random_wire(kSmall, 64, generator);
   EXPECT_THROW(bench.front_end->enqueue_samples(0, std::vector<float>(35)), Error);
   EXPECT_THROW(bench.front_end->enqueue_bits(0, std::span<const std::uint32_t>(wire).first(65)), Error);
   EXPECT_THROW(bench.spectra(0), Error) << "nothing was fed";

@@ -1,5 +1,3 @@
-#include "frontend/walsh_fourier/walsh_functions.hpp"
-
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -60,7 +58,7 @@ TEST(WalshFunctions, SequencyIsTheNumberOfZeroCrossings) {
 }
 
 TEST(WalshFunctions, FastTransformIsTheSumWithEachWalshFunction) {
-  std::mt19937 generator(testing::fresh_seed());
+  std::mt19937 generator(test::fresh_seed());
   std::normal_distribution<double> normal;
   for (const unsigned log2_length : {0U, 1U, 3U, 8U}) {
     const std::uint32_t length = 1U << log2_length;
@@ -262,7 +260,7 @@ double print_error(const WalshFourierSettings& settings, double radians, const s
 
 // The trade of coefficients against error, printed for docs/how/walsh_fourier.md.
 TEST(WalshFunctions, ErrorFallsWithTheCoefficients) {
-  std::mt19937 generator(testing::fresh_seed());
+  std::mt19937 generator(test::fresh_seed());
   std::uniform_real_distribution<double> turn(0.0, kTwoPi);
   for (const int bin : {22, 44}) {
     for (const double level_dbfs : {-32.0, -46.0}) {

@@ -9,7 +9,6 @@
 #include "imaging/eight_cases.hpp"
 #include "imaging/imager_paths.hpp"
 #include "imaging/imager_table.hpp"
-#include "imaging/pnah/auto_cutoff_reference.hpp"
 #include "imaging/pnah/pnah_reference.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"

@@ -1,10 +1,10 @@
-#include "imaging/priors/class_factors.hpp"
-
 #include <gtest/gtest.h>
 
 #include <complex>
 #include <utility>
 #include <vector>
+
+#include "imaging/priors/sonah_model.hpp"
 
 /// What is kept of a class's factors gives the products that all of them give.
 namespace nearfield {

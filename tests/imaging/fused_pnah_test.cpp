@@ -7,7 +7,7 @@
 #include <optional>
 #include <random>
 
-#include "core/fft_length.hpp"
+#include "core/numerics.hpp"
 #include "imaging/plain_work_groups.hpp"
 #include "imaging/pnah/pnah_reference.hpp"
 #include "imaging/shared/short_dft.hpp"
@@ -234,14 +234,20 @@ TEST_P(EveryCut, IntensitiesAgreeWithReference) {
   EXPECT_LE(test::relative_l2(found, reference::pnah(test::widen(spectra), plan).images), kStageTolerance);
 }
 
+const auto kCutAndExtrapolation = [](const auto& param) {
+  return std::string(kCuts[std::get<0>(param.param)].name) + "_" + std::string(name_of(std::get<1>(param.param)));
+};
+
 INSTANTIATE_TEST_SUITE_P(FusedPnah, EveryCut,
                          testing::Combine(testing::Range(std::size_t{0}, std::size(kCuts)),
-                                          testing::Values(Extrapolation::kPlpbp, Extrapolation::kEdge,
-                                                          Extrapolation::kZero)),
-                         [](const auto& param) {
-                           return std::string(kCuts[std::get<0>(param.param)].name) + "_" +
-                                  std::string(name_of(std::get<1>(param.param)));
-                         });
+                                          testing::Values(Extrapolation::kPlpbp)),
+                         kCutAndExtrapolation);
+
+// The other extrapolations differ in their extensions alone: a cut for a processor and one for a GPU.
+INSTANTIATE_TEST_SUITE_P(FusedPnahOfFixedExtensions, EveryCut,
+                         testing::Combine(testing::Values(std::size_t{1}, std::size_t{4}),
+                                          testing::Values(Extrapolation::kEdge, Extrapolation::kZero)),
+                         kCutAndExtrapolation);
 
 // Without padding nothing but the short transforms and the transfer remain: every radix, alone and in products.
 TEST(FusedPnah, TransformsOfEveryRadixAgreeWithReference) {

@@ -1,5 +1,3 @@
-#include "imaging/shared/grating_lobes.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,3 @@
-#include "imaging/shared/microphone_mask.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "imaging/imager_paths.hpp"
 #include "imaging/imager_table.hpp"
 #include "imaging/priors/make_mask.hpp"
+#include "imaging/shared/array_plan.hpp"
 #include "imaging/shared/imager.hpp"
 #include "support/draws.hpp"
 #include "support/fields.hpp"

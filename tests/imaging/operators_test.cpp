@@ -529,7 +529,6 @@ TEST(OperatorCache, WhatIsReadIsWhatWasMade) {
   EXPECT_TRUE(is_another([](ImagePlan& p) { p.holography.planes_m = {0.001}; }));
   EXPECT_TRUE(is_another([](ImagePlan& p) { p.holography.quantity = Quantity::kDisplacement; }));
   EXPECT_TRUE(is_another([](ImagePlan& p) { p.holography.operators.wall.y_m = 0.5; }));
-  EXPECT_TRUE(is_another([](ImagePlan& p) { p.holography.operators.tolerance = 1e-5; }));
   EXPECT_FALSE(is_another([](ImagePlan& p) { p.batch = 3; }));
 }
 

@@ -13,16 +13,14 @@
 #include <stop_token>
 #include <thread>
 
-#include "core/stoppable.hpp"
+#include "core/system/threads.hpp"
 #include "imaging/eight_cases.hpp"
 #include "imaging/imager_table.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "imaging/priors/prior_inverses.hpp"
 #include "imaging/priors/prior_models.hpp"
 #include "imaging/search_bench.hpp"
 #include "imaging/shared/each_frequency.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
-#include "imaging/sources/residual_fill.hpp"
 #include "imaging/sources/source_modes.hpp"
 #include "imaging/sources/usable_weights.hpp"
 

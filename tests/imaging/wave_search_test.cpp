@@ -11,7 +11,7 @@
 #include <stop_token>
 #include <thread>
 
-#include "core/stoppable.hpp"
+#include "core/system/threads.hpp"
 #include "imaging/imager_paths.hpp"
 #include "imaging/imager_table.hpp"
 #include "imaging/pnah/cutoff_search.hpp"

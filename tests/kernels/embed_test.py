@@ -81,7 +81,23 @@ class Needs(unittest.TestCase):
 
     def test_in_other_words(self):
         self.assertEqual(problem({"a.cl": "//! need b.cl\n"}),
-                         'kernels/a.cl:1: expected "//! needs FOLDER/NAME.cl", found "//! need b.cl"')
+                         'kernels/a.cl:1: expected "//! needs FOLDER/NAME.cl", "//! default NAME VALUE" or "//! arena NAME ...", '
+                         'found "//! need b.cl"')
+
+
+class Macros(unittest.TestCase):
+    def test_have_defaults_below_any_condition(self):
+        text = "#if A\n//! default B (2 * C)  // a size\n//! default D V(1.0f) V(0.0f)\n#endif\n"
+        self.assertEqual(program({"a.cl": text}, "a.cl")[0], "#if A\n#ifndef B\n#define B (2 * C)\n#endif\n"
+                         "#ifndef D\n#define D V(1.0f) V(0.0f)\n#endif\n#endif\n")
+
+    def test_of_places_in_an_arena_are_0_without_one(self):
+        self.assertEqual(program({"a.cl": "//! arena SUMS STATE_A\n"}, "a.cl")[0],
+                         "#ifndef HAS_ARENA\n#define SUMS_AT 0\n#define STATE_A_AT 0\n#endif\n")
+
+    def test_without_a_value(self):
+        for line in ("//! default A", "//! default A // a", "//! arena", "//! arena A, B"):
+            self.assertIn(f'found "{line}"', problem({"a.cl": line + "\n"}))
 
 
 class Arguments(unittest.TestCase):

@@ -93,7 +93,7 @@ TEST(LocalArrays, AreNotSharedByPoclsThreads) {
       {"sonah, processor", false, ImagerKind::kSonah, "auto", Extrapolation::kZero},
       {"sonah, as on a GPU", true, ImagerKind::kSonah, "auto", Extrapolation::kZero},
   };
-  const testing::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   setenv("POCL_CACHE_DIR", (folder / "").c_str(), 1);  // before anything opens a device
   for (const Way& way : kWays) {
     SCOPED_TRACE(way.name);

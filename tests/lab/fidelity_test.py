@@ -25,7 +25,7 @@ def bell(x_m, y_m, array=None):
 
 class Fields(unittest.TestCase):
     def test_random_numbers_are_those_of_the_sources(self):
-        # What RandomStream(27, 3001) of src/core/random.hpp gives.
+        # What RandomStream(27, 3001) of src/core/numerics.hpp gives.
         np.testing.assert_allclose(fields.uniforms(27, 3001, 3), (0.94070883636131719, -0.98887508675641356, 0.86236421724778878), rtol=1e-15)
 
     def test_a_packets_velocity_on_the_surface_is_its_bell(self):

@@ -18,7 +18,7 @@ IDIOM = [(re.compile(pattern), reason) for pattern, reason in (
     (r"(?i)\bbe had\b", "say what is missing: \"is not available\", \"does not exist\""),
     (r"(?i)\b(?:come|comes|coming) round\b", "a loop runs again, or a thread wakes up"))]
 TOKEN = re.compile(r'(?P<text>R"([^ ()\\]*)\(.*?\)\2"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])+\')'
-                   r"|(?P<directive>//(?:! needs | *NOLINT| clang-format )[^\n]*)|(?P<comment>/\*.*?\*/|//[^\n]*)", re.DOTALL)
+                   r"|(?P<directive>//! [^/\n]*(?:/\w[^/\n]*)*|//(?: *NOLINT| clang-format )[^\n]*)|(?P<comment>/\*.*?\*/|//[^\n]*)", re.DOTALL)
 MARK = re.compile(r"^\s*(?://[/!]*<?|/\*+<?|\*+(?!/))|\*/$")
 
 

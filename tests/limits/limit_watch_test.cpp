@@ -8,7 +8,6 @@
 
 #include "core/daemon_settings.hpp"
 #include "limits/limit_support.hpp"
-#include "limits/limit_words.hpp"
 
 namespace nearfield::limits {
 namespace {

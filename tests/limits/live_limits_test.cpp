@@ -49,6 +49,7 @@ class LiveLimits : public test::NearfielddTest {
            "array: {rows: 8, columns: 8, pitch_x_m: 0.02, pitch_y_m: 0.02, health: {enabled: false}}\n"
            "front_end: {kind: decimated_fft, window_samples: 128, hop_samples: 64, frequencies_hz: [1464.84375]}\n"
            "holography: {imager: none, standoff_m: 0.03}\n"
+           "processors: {centre: {kind: spectrum, window_samples: 128, taper: hann}}\n"
            "daemon:\n"
            "  source: {kind: file, path: tone.h5, pace: fast}\n"
            "  publish: {ring: {socket: frames.sock}}\n"
@@ -57,11 +58,11 @@ class LiveLimits : public test::NearfielddTest {
            "  deadlines: {frame_ms: 60000}\n"
            "  metrics: {address: off}\n"
            "  limits:\n"
-           "    loud: {product: row_power, frequency_hz: 1465, above: 0.5, hysteresis_db: 6}\n";
+           "    loud: {processor: centre, product: spectrum, frequency_hz: 1465, above: 1, hysteresis_db: 6}\n";
   }
 };
 
-// 1 Pa is a mean square of 0.5 Pa^2, and 6 dB less 0.5 Pa.
+// 6 dB less than 1 Pa is 0.5 Pa.
 TEST_F(LiveLimits, ALimitIsExceededOnceAndLeftOnce) {
   ASSERT_EQ(run(""), 0) << log();
   EXPECT_EQ(times_in(log(), "limit loud is exceeded: "), 1U) << log();
@@ -78,15 +79,15 @@ TEST_F(LiveLimits, EventsNameTimeValueAndPlace) {
   const json& end = found.at(1);
   EXPECT_EQ(begin.at("event"), "begin");
   EXPECT_EQ(begin.at("name"), "loud");
-  EXPECT_EQ(begin.at("unit"), "Pa^2");
-  EXPECT_GT(begin.at("value"), 0.5);
-  EXPECT_LT(begin.at("value"), 0.61) << "the first part above has 1.1 Pa";
+  EXPECT_EQ(begin.at("unit"), "Pa");
+  EXPECT_GT(begin.at("value"), 1.0);
+  EXPECT_LT(begin.at("value"), 1.11) << "the first part above has 1.1 Pa";
   EXPECT_EQ(begin.at("position").at("frequency"), kTone_hz);
   EXPECT_EQ(end.at("event"), "end");
-  EXPECT_LE(end.at("value").get<double>(), 0.5 * std::pow(10.0, -0.6));
+  EXPECT_LE(end.at("value").get<double>(), std::pow(10.0, -0.3));
   // A window of one part has its amplitude but for rounding; one of two parts also holds a little of the tone's other
   // side, less than 1 %.
-  EXPECT_NEAR(end.at("largest").get<double>(), 1.5 * 1.5 / 2.0, 0.02);
+  EXPECT_NEAR(end.at("largest").get<double>(), 1.5, 0.015);
   EXPECT_GE(end.at("tai_ns"), begin.at("tai_ns"));
   const json limit = call({{"command", "status"}}).at("limits").at(0);
   EXPECT_EQ(limit.at("name"), "loud");
@@ -96,11 +97,12 @@ TEST_F(LiveLimits, EventsNameTimeValueAndPlace) {
 
 TEST_F(LiveLimits, WhatNoProcessorHasIsRefusedByNameAndTheLastConfigurationGoesOn) {
   EXPECT_EQ(run("--set daemon.limits.loud.product=images"), 78);
-  EXPECT_THAT(log(), HasSubstr("daemon.limits.loud.product: expected one of row_power, which surface makes, found "
-                               "\"images\""));
+  EXPECT_THAT(log(),
+              HasSubstr("daemon.limits.loud.product: expected one of spectrum, microphone, which centre makes, found "
+                        "\"images\""));
   EXPECT_EQ(run("--set daemon.limits.loud.processor=far"), 78);
-  EXPECT_THAT(log(), HasSubstr("daemon.limits.loud.processor: expected surface or a processor of the section "
-                               "processors, found \"far\""));
+  EXPECT_THAT(log(), HasSubstr("daemon.limits.loud.processor: expected a processor of the section processors, found "
+                               "\"far\""));
   EXPECT_EQ(run("--set daemon.limits.loud.record=true"), 78);
   EXPECT_THAT(log(), HasSubstr("daemon.limits.loud.record: true expects daemon.recording.trigger: limit, found none"));
   start_live();
@@ -111,7 +113,10 @@ TEST_F(LiveLimits, WhatNoProcessorHasIsRefusedByNameAndTheLastConfigurationGoesO
     EXPECT_EQ(error.exit_code(), ExitCode::kBadConfig);
     EXPECT_THAT(error.what(), HasSubstr("daemon.limits.loud.frequency_hz: expected one of the product's frequencies"));
   }
-  call({{"command", "set"}, {"settings", {"daemon.limits.quiet.product=row_power", "daemon.limits.quiet.above=9"}}});
+  call({{"command", "set"},
+        {"settings",
+         {"daemon.limits.quiet.processor=centre", "daemon.limits.quiet.product=spectrum",
+          "daemon.limits.quiet.above=9"}}});
   EXPECT_EQ(call({{"command", "status"}}).at("limits").size(), 2U);
   EXPECT_EQ(stop(), 0);
 }

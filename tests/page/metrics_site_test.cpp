@@ -1,5 +1,3 @@
-#include "page/metrics_site.hpp"
-
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,6 +16,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "page/page.hpp"
 
 namespace nearfield::page {
 namespace {

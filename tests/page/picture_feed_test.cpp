@@ -14,6 +14,7 @@
 #include "page/picture.hpp"
 #include "ring/ring_output.hpp"
 #include "ring/ring_support.hpp"
+#include "support/images.hpp"
 
 namespace nearfield::page {
 namespace {

@@ -265,7 +265,7 @@ TEST(BatchesInFlight, RefuseCallsThatWouldChangeThem) {
   std::vector<std::complex<float>> spectra(engine.spectra_values());
   EXPECT_THAT(error_of([&] { engine.use(make_masks(engine.array_plans(), {3})); }), HasSubstr(busy));
   EXPECT_THAT(error_of([&] { engine.read_spectra(before, 0, spectra); }), HasSubstr(busy));
-  EXPECT_THAT(error_of([&] { engine.image_again(before); }), HasSubstr(busy));
+  EXPECT_THAT(error_of([&] { engine.compute_again(before, 0); }), HasSubstr(busy));
   EXPECT_THAT(error_of([&] { engine.adopt(nullptr); }), HasSubstr(busy));
   EXPECT_THAT(error_of([&] { engine.compute(range_of(4, 1)); }), HasSubstr(busy));
   run.begin();

@@ -11,6 +11,7 @@
 #include "recording/recorder.hpp"
 #include "recording/recording_support.hpp"
 #include "support/h5_values.hpp"
+#include "support/images.hpp"
 
 namespace nearfield::test {
 namespace {

@@ -9,7 +9,6 @@
 #include <limits>
 
 #include "core/error.hpp"
-#include "files/cross_spectra_file.hpp"
 #include "files/files.hpp"
 #include "support/command.hpp"
 

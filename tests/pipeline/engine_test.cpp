@@ -106,8 +106,8 @@ TEST_P(EngineTest, WithoutAProcessorGivesSpectraAlone) {
   std::vector<std::complex<float>> read(spectra.size());
   engine->read_spectra(batch, 0, read);
   EXPECT_EQ(read, spectra);
-  EXPECT_TRUE(engine->images(batch).empty());
-  EXPECT_TRUE(engine->reports(batch).empty());
+  EXPECT_EQ(engine->processors(), 0U);
+  EXPECT_FALSE(engine->searcher());
   EXPECT_EQ(engine->make_search(), nullptr);
   EXPECT_EQ(engine->array_plan().frequencies_hz, plan.spectra_hz);
 }
@@ -160,7 +160,7 @@ TEST_P(EngineTest, ImagesThatAreMadeAgainKeepTheFlagsOfTheInput) {
   const WindowStatus status = batch.statuses().front();
   ASSERT_NE(status.flags & kFlagClipped, 0U);
   EXPECT_EQ(engine->read(batch, 0, 0).flags, status.flags);
-  engine->image_again(batch);
+  engine->compute_again(batch, 0);
   EXPECT_EQ(engine->read(batch, 0, 0).flags, status.flags);
 }
 

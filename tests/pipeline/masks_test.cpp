@@ -11,6 +11,7 @@
 #include "files/nfr/nfr_format.hpp"
 #include "pipeline/replay.hpp"
 #include "support/command.hpp"
+#include "support/images.hpp"
 #include "support/outputs.hpp"
 #include "support/recordings.hpp"
 

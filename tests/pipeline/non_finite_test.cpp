@@ -6,7 +6,6 @@
 #include <numbers>
 #include <random>
 
-#include "files/cross_spectra_file.hpp"
 #include "files/files.hpp"
 #include "pipeline/calibration/calibrate.hpp"
 #include "pipeline/cross_spectra/cross_spectra.hpp"

@@ -10,6 +10,7 @@
 #include "pipeline/replay.hpp"
 #include "support/command.hpp"
 #include "support/fields.hpp"
+#include "support/images.hpp"
 #include "support/measures.hpp"
 #include "support/outputs.hpp"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "config/spectra_of_processors.hpp"
+#include "config/schema/processor_kinds.hpp"
 #include "core/error.hpp"
 #include "processors/beamform_support.hpp"
 

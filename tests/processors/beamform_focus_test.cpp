@@ -7,8 +7,8 @@
 
 #include "core/error.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "processors/beamform/largest_plane.hpp"
 #include "processors/beamform/published_reference.hpp"
+#include "processors/beamform/publisher.hpp"
 #include "processors/beamform_support.hpp"
 
 /// The largest value over planes, and its distance.
@@ -131,8 +131,7 @@ void expect_ties(const std::vector<Value>& maps, const std::vector<Value>& expec
   array.use(mask);
   reference::Published<Value> reference(plan);
   reference.use(array, mask);
-  reference.append(maps, 1.0F);
-  const auto products = reference.products(0);
+  const reference::OwnedProducts products = reference.products(maps, 1.0F);
   const std::size_t first = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const auto is_same = [](auto one, auto other) {

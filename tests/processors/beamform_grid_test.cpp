@@ -7,12 +7,12 @@
 
 #include "config/config.hpp"
 #include "core/error.hpp"
-#include "core/file_text.hpp"
-#include "files/array_files_on_disk.hpp"
+#include "core/text.hpp"
+#include "files/files.hpp"
 #include "files/hdf5/h5_output.hpp"
 #include "processors/beamform/snapshots.hpp"
+#include "processors/far_field/array.hpp"
 #include "processors/far_field/grid.hpp"
-#include "processors/far_field/shading.hpp"
 #include "support/command.hpp"
 
 /// Where a map's pixels are, what may not be asked for, how microphones are weighed, and what an average counts.

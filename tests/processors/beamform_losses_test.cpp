@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "processors/beamform/held_losses.hpp"
+#include "processors/beamform/snapshots.hpp"
 #include "processors/beamform_support.hpp"
 
 /// Bits that a window lacks, in the frames of averages and of methods that map several windows.

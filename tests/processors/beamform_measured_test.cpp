@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/error.hpp"
-#include "files/templates_file.hpp"
+#include "files/files.hpp"
 #include "imaging/priors/make_mask.hpp"
 #include "processors/beamform_support.hpp"
 #include "processors/far_field/subset.hpp"

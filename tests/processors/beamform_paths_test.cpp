@@ -7,7 +7,6 @@
 #include "imaging/plain_work_groups.hpp"
 #include "imaging/priors/make_mask.hpp"
 #include "processors/beamform/das_path.hpp"
-#include "processors/beamform/largest_plane.hpp"
 #include "processors/beamform_support.hpp"
 
 /// The ways to a map: each against the reference, and which one is chosen.

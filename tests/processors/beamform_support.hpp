@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cl/device.hpp"
-#include "files/array_files_on_disk.hpp"
+#include "files/files.hpp"
 #include "processors/beamform/plan.hpp"
 #include "processors/processor.hpp"
 #include "support/fields.hpp"

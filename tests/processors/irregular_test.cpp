@@ -3,7 +3,7 @@
 
 #include "imaging/priors/make_mask.hpp"
 #include "processors/beamform_support.hpp"
-#include "processors/far_field/shading.hpp"
+#include "processors/far_field/array.hpp"
 #include "processors/srp_phat_support.hpp"
 #include "support/positions.hpp"
 

@@ -13,7 +13,7 @@
 #include "config/schema/processor_kinds.hpp"
 #include "core/error.hpp"
 #include "core/frame.hpp"
-#include "frontend/common/clipping.hpp"
+#include "frontend/common/bit_ring.hpp"
 #include "imaging/priors/make_mask.hpp"
 #include "processors/far_field/array.hpp"
 #include "processors/listen/settings.hpp"

@@ -1,9 +1,10 @@
-#include "processors/images/points.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numbers>
+
+#include "processors/images/image_processor.hpp"
+#include "support/images.hpp"
 
 namespace nearfield {
 namespace {
@@ -70,9 +71,8 @@ TEST(Points, ArePlacedByTheirCoordinates) {
   for (std::size_t i = 0; i < header.values_per_frame(); ++i) {
     images.emplace_back(static_cast<float>(i), -1.0F);
   }
-  std::vector<std::complex<float>> values(99);
+  std::vector<std::complex<float>> values(12);
   PointSampler(header, holography).sample(images, values);
-  ASSERT_EQ(values.size(), 12U);
   for (std::size_t image = 0; image < 6; ++image) {
     EXPECT_EQ(values[2 * image], images[24 * image + 5]);
     EXPECT_EQ(values[2 * image + 1], images[24 * image + 3 * 6 + 1]);

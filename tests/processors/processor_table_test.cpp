@@ -11,7 +11,7 @@
 #include "config/config.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "core/error.hpp"
-#include "core/product_values.hpp"
+#include "core/product.hpp"
 #include "imaging/priors/make_mask.hpp"
 #include "processors/processor.hpp"
 #include "support/fields.hpp"

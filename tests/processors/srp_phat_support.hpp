@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cl/device.hpp"
-#include "core/product_values.hpp"
+#include "core/product.hpp"
 #include "processors/processor.hpp"
 #include "processors/srp_phat/cut.hpp"
 #include "processors/srp_phat/plan.hpp"

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "support/outputs.hpp"
 
 namespace nearfield {
 namespace {
@@ -48,10 +49,16 @@ std::size_t metric_index(std::string_view key) {
   return index;
 }
 
+void add_pair(FrameComparer& comparer, const ImageFrame& reference, const ImageFrame& other) {
+  const test::MadeFrame first(header(), reference);
+  const test::MadeFrame second(header(), other);
+  comparer.add(first.frame, second.frame);
+}
+
 Comparison compare(std::initializer_list<float> errors) {
   FrameComparer comparer("a.h5", header(), "b.h5", header());
   for (const float error : errors) {
-    comparer.add(frame(0.0F), frame(error));
+    add_pair(comparer, frame(0.0F), frame(error));
   }
   return comparer.result();
 }
@@ -151,7 +158,7 @@ TEST(FrameComparer, RefusesEmptyImagesAndShortFrames) {
   FrameComparer comparer("a.h5", header(), "b.h5", header());
   ImageFrame short_frame = frame(0.0F);
   short_frame.images.pop_back();
-  EXPECT_THROW(comparer.add(frame(0.0F), short_frame), DataError);
+  EXPECT_THROW(add_pair(comparer, frame(0.0F), short_frame), DataError);
 }
 
 TEST(ComparisonText, TableNamesFilesRowsAndRemarks) {
@@ -159,8 +166,8 @@ TEST(ComparisonText, TableNamesFilesRowsAndRemarks) {
   ImageFrame other = frame(0.3F);
   other.first_sample = 7;
   other.images[0] = {std::numeric_limits<float>::quiet_NaN(), 0.0F};
-  comparer.add(frame(0.0F), frame(0.1F));
-  comparer.add(frame(0.0F), other);
+  add_pair(comparer, frame(0.0F), frame(0.1F));
+  add_pair(comparer, frame(0.0F), other);
   const std::string table = to_table(comparer.result());
   for (const char* part : {"reference  a.h5", "compared   b.h5", "pressure [Pa], 2 x 3 pixels, 2 frames", "RMSRE",
                            "NMSE [dB]", "1007.10", "-0.0050", "worst", "all", "-inf", "1 of 48 pixels are not finite",
@@ -187,7 +194,7 @@ TEST(ComparisonText, UndefinedFiguresAreNull) {
   FrameComparer comparer("a.h5", header(), "b.h5", header());
   ImageFrame zero = frame(0.0F);
   std::fill(zero.images.begin(), zero.images.end(), std::complex<float>());
-  comparer.add(zero, zero);
+  add_pair(comparer, zero, zero);
   const auto json = nlohmann::json::parse(to_json(comparer.result()));
   EXPECT_TRUE(json["overall"]["metrics"]["ncc"]["mean"].is_null());
   EXPECT_TRUE(json["overall"]["metrics"]["ncc"]["worst_frame"].is_null());
@@ -197,7 +204,7 @@ TEST(ComparisonText, UndefinedFiguresAreNull) {
 
 TEST(ComparisonText, JsonSurvivesFileNamesThatAreNotUtf8) {
   FrameComparer comparer("\xFF.h5", header(), "b.h5", header());
-  comparer.add(frame(0.0F), frame(0.1F));
+  add_pair(comparer, frame(0.0F), frame(0.1F));
   EXPECT_TRUE(nlohmann::json::accept(to_json(comparer.result())));
 }
 

@@ -12,6 +12,7 @@
 #include "publish/pictures/array_picture.hpp"
 #include "publish/png.hpp"
 #include "support/command.hpp"
+#include "support/images.hpp"
 #include "support/two_processors.hpp"
 
 namespace nearfield {
@@ -121,7 +122,7 @@ TEST(ArrayPicture, DrawsTheLastAxisAcrossAndTheOneBeforeDown) {
   const Array array({{.name = "frequency", .unit = "Hz", .values = {500.0, 1000.0}},
                      {.name = "elevation", .unit = "deg", .values = {-10.0, 10.0}},
                      {.name = "azimuth", .unit = "deg", .values = {-90.0, 0.0, 90.0}}});
-  const std::vector<ArraySubject> subjects = array_subjects(array.header, 0);
+  const std::vector<Selection> subjects = pictures_of(array.header, 0);
   ASSERT_EQ(subjects.size(), 2U);
   EXPECT_THAT(subjects[1].indices, ElementsAre(1U));
   EXPECT_EQ(array_picture_name(array.header, subjects[0], 12), "frame00012_map_level_frequency0500.0Hz.png");
@@ -167,7 +168,7 @@ TEST(ArrayPicture, NamesSortAndDiffer) {
                      {.name = "y", .unit = "m", .values = {0.0}},
                      {.name = "x", .unit = "m", .values = {0.0, 0.1}}});
   std::vector<std::string> names;
-  for (const ArraySubject& subject : array_subjects(array.header, 0)) {
+  for (const Selection& subject : pictures_of(array.header, 0)) {
     names.push_back(array_picture_name(array.header, subject, 3));
   }
   EXPECT_THAT(names, ElementsAre("frame00003_map_level_z-0.010m_band0_100-200Hz.png",

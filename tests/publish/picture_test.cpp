@@ -17,7 +17,9 @@
 
 #include "core/colours.hpp"
 #include "core/error.hpp"
+#include "publish/pictures/array_picture.hpp"
 #include "publish/png.hpp"
+#include "support/outputs.hpp"
 
 namespace nearfield {
 namespace {
@@ -49,6 +51,26 @@ ImageFrame frame_of(std::vector<std::complex<float>> images) {
   ImageFrame frame;
   frame.images = std::move(images);
   return frame;
+}
+
+/// An image of a frame.
+struct Image {
+  std::size_t plane = 0;
+  std::size_t frequency = 0;
+};
+
+Selection selected(const ImagesHeader& header, const Image& image) {
+  return {.product = result_header(header).index("images").value(), .indices = {image.plane, image.frequency}};
+}
+
+void write_picture(const fs::path& path, const ImagesHeader& header, const ImageFrame& frame, const Image& image,
+                   const PictureOptions& options) {
+  const test::MadeFrame made(header, frame);
+  nearfield::write_picture(path, header, made.frame, selected(header, image), options);
+}
+
+std::string picture_name(const ImagesHeader& header, const Image& image, std::uint64_t frame_index) {
+  return nearfield::picture_name(header, selected(header, image), frame_index);
 }
 
 MATCHER_P(IsPlain, colour, "") {
@@ -153,11 +175,11 @@ TEST_F(Picture, PicksThePlaneAndFrequency) {
   options.fixed_maximum = 6.0;
   const ImageFrame frame =
       frame_of({{1.0F, 0.0F}, {2.0F, 0.0F}, {3.0F, 0.0F}, {4.0F, 0.0F}, {5.0F, 0.0F}, {6.0F, 0.0F}});
-  write_picture(folder_ / "a.png", header, frame, {0, 1, 0}, options);
+  write_picture(folder_ / "a.png", header, frame, {1, 0}, options);
   const Png png(folder_ / "a.png");
   EXPECT_THAT(png.cell(picture_layout(header, options).magnitude, 1, 1, 0, 0), IsPlain(magnitude_colour(4.0 / 6.0)));
-  EXPECT_THROW(write_picture(folder_ / "b.png", header, frame, {0, 2, 0}, options), DataError);
-  EXPECT_THROW(write_picture(folder_ / "b.png", header, frame, {0, 0, 3}, options), DataError);
+  EXPECT_THROW(write_picture(folder_ / "b.png", header, frame, {2, 0}, options), DataError);
+  EXPECT_THROW(write_picture(folder_ / "b.png", header, frame, {0, 3}, options), DataError);
 }
 
 TEST_F(Picture, ZeroEverywhereIsDarkAndWithoutPhase) {
@@ -179,7 +201,7 @@ TEST_F(Picture, OfASurfaceSaysItsHeights) {
   ImagesHeader surface = plane;
   surface.surface_m = {-0.01, -0.01, 0.0, 0.01, -0.01, 0.004, -0.01, 0.01, -0.002, 0.01, 0.01, 0.0};
   surface.normals = {0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.6, 0.8, 0.0, 0.0, 1.0};
-  EXPECT_EQ(surface.surface_heights_m(), (std::vector<double>{0.004, -0.002, 0.0}));
+  EXPECT_EQ(surface_heights_m(surface), (std::vector<double>{0.004, -0.002, 0.0}));
   const ImageFrame frame = frame_of({{kNanF, kNanF}, {1.0F, 0.0F}, {0.5F, 0.0F}, {0.0F, 0.2F}});
   write_picture(folder_ / "plane.png", plane, frame, {}, {});
   write_picture(folder_ / "surface.png", surface, frame, {}, {});
@@ -340,22 +362,22 @@ TEST(PictureLayout, RefusesUnevenPositions) {
 
 TEST(PictureName, SortsAndTellsEverything) {
   ImagesHeader header = header_of(1, 1, 0.02, 0.02);
-  EXPECT_EQ(picture_name(header, {12, 0, 0}), "frame00012_z+0.000m_1007.1Hz_pressure.png");
+  EXPECT_EQ(picture_name(header, {0, 0}, 12), "frame00012_z+0.000m_1007.1Hz_pressure.png");
   header.frequencies_hz = {500.0, 1007.08};
   header.planes_m = {-0.005, -0.0};
   header.quantity = "normal_velocity";
-  EXPECT_EQ(picture_name(header, {0, 0, 0}), "frame00000_z-0.005m_0500.0Hz_normal_velocity.png");
-  EXPECT_EQ(picture_name(header, {0, 1, 1}), "frame00000_z+0.000m_1007.1Hz_normal_velocity.png");
-  EXPECT_LT(picture_name(header, {9, 0, 1}), picture_name(header, {10, 0, 0}));
-  EXPECT_LT(picture_name(header, {9, 0, 0}), picture_name(header, {9, 0, 1}));
+  EXPECT_EQ(picture_name(header, {0, 0}, 0), "frame00000_z-0.005m_0500.0Hz_normal_velocity.png");
+  EXPECT_EQ(picture_name(header, {1, 1}, 0), "frame00000_z+0.000m_1007.1Hz_normal_velocity.png");
+  EXPECT_LT(picture_name(header, {0, 1}, 9), picture_name(header, {0, 0}, 10));
+  EXPECT_LT(picture_name(header, {0, 0}, 9), picture_name(header, {0, 1}, 9));
 }
 
 TEST(PictureName, AddsDecimalsUntilNamesDiffer) {
   ImagesHeader header = header_of(1, 1, 0.02, 0.02);
   header.frequencies_hz = {1000.01, 1000.02};
   header.planes_m = {0.0, 0.0001};
-  EXPECT_EQ(picture_name(header, {1, 1, 1}), "frame00001_z+0.0001m_1000.02Hz_pressure.png");
-  EXPECT_EQ(picture_name(header, {1, 0, 0}), "frame00001_z+0.0000m_1000.01Hz_pressure.png");
+  EXPECT_EQ(picture_name(header, {1, 1}, 1), "frame00001_z+0.0001m_1000.02Hz_pressure.png");
+  EXPECT_EQ(picture_name(header, {0, 0}, 1), "frame00001_z+0.0000m_1000.01Hz_pressure.png");
 }
 
 TEST(FlagsInWords, NamesEachAndUnknownOnes) {
@@ -365,19 +387,20 @@ TEST(FlagsInWords, NamesEachAndUnknownOnes) {
   EXPECT_THAT(flags_in_words(kFlagOverload | 0x1000U), HasSubstr("flags 0x1000"));
 }
 
-TEST_F(Picture, WritesEveryPlaneAndFrequencyIntoANewFolder) {
+TEST_F(Picture, WritesEveryPlaneAndFrequency) {
   ImagesHeader header = header_of(2, 2, 0.02, 0.02);
   header.planes_m = {0.0, 0.01};
   header.frequencies_hz = {500.0, 1000.0};
   ImageFrame frame = frame_of(std::vector<std::complex<float>>(16, {1.0F, 1.0F}));
   frame.flags = 127;
   frame.timestamp_ns = 1'763'716'857'123'456'789;
-  write_frame_pictures(folder_ / "new" / "deep", header, frame, 3, {});
-  folder_ /= "new/deep";
+  test::MadeFrame made(header, frame);
+  made.frame.sequence = 3;
+  PictureScale scale({});
+  EXPECT_EQ(write_result_pictures(folder_, header, made.frame, scale), 4U);
   EXPECT_THAT(files(), UnorderedElementsAre(
                            "frame00003_z+0.000m_0500.0Hz_pressure.png", "frame00003_z+0.000m_1000.0Hz_pressure.png",
                            "frame00003_z+0.010m_0500.0Hz_pressure.png", "frame00003_z+0.010m_1000.0Hz_pressure.png"));
-  folder_ = folder_.parent_path().parent_path();
 }
 
 TEST_F(Picture, RefusesWrongOptionsAndShortFrames) {
@@ -409,8 +432,6 @@ TEST_F(Picture, AFolderThatIsMissingOrAFileIsAnIoError) {
   EXPECT_THAT(io_message(folder_ / "missing" / "a.png"), HasSubstr("missing/a.png"));
   std::ofstream(folder_ / "file") << "x";
   EXPECT_THAT(io_message(folder_ / "file" / "a.png"), HasSubstr("Not a directory"));
-  const ImagesHeader header = header_of(1, 1, 0.02, 0.02);
-  EXPECT_THROW(write_frame_pictures(folder_ / "file", header, frame_of({{1.0F, 0.0F}}), 0, {}), IoError);
 }
 
 TEST_F(Picture, ANameThatIsTakenByAFolderLeavesNothing) {

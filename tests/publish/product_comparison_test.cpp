@@ -1,5 +1,3 @@
-#include "publish/comparison/product_comparison.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "publish/comparison/comparison.hpp"
-#include "publish/comparison/truth_comparison.hpp"
 #include "support/command.hpp"
 #include "support/two_processors.hpp"
 

@@ -1,5 +1,3 @@
-#include "publish/comparison/truth_comparison.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,8 +7,10 @@
 #include <numbers>
 
 #include "core/error.hpp"
-#include "files/spectra_truth.hpp"
+#include "files/files.hpp"
+#include "publish/comparison/comparison.hpp"
 #include "support/command.hpp"
+#include "support/images.hpp"
 
 namespace nearfield {
 namespace {

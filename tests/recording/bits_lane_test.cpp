@@ -1,9 +1,8 @@
-#include "recording/bits_lane.hpp"
-
 #include <gtest/gtest.h>
 
 #include "core/error.hpp"
-#include "recording_support.hpp"
+#include "recording/lane.hpp"
+#include "recording/recording_support.hpp"
 
 namespace nearfield::test {
 namespace {
@@ -72,6 +71,19 @@ TEST(BitsLane, ARestartIsMarkedAlsoWhenItFoundNoRoom) {
   EXPECT_EQ(tap.take().kind, kRestartMarker);
   EXPECT_EQ(tap.take().bit_times, 32U);  // the gap of the two
   EXPECT_EQ(tap.take().first_bit_time, 32U);
+}
+
+// Pieces that are skipped count restarts, and are neither in the lane nor gaps of it.
+TEST(BitsLane, WhatIsSkippedIsNoGap) {
+  LaneTap tap(4 * kRecordBytes);
+  push_bits(tap, 100, 16);
+  tap.lane.skip({.first_bit_time = 116, .bit_times = 50, .words = {}, .missing = {}, .stream_id = 1});
+  tap.lane.skip({.first_bit_time = 0, .bit_times = 16, .words = {}, .missing = {}, .stream_id = 1});
+  EXPECT_EQ(tap.lane.restarts(), 1U);
+  push_bits(tap, 20, 4);
+  EXPECT_EQ(tap.take().first_bit_time, 100U);
+  EXPECT_EQ(tap.take().first_bit_time, 20U);
+  EXPECT_EQ(tap.lane.dropped_bit_times(), 0U);
 }
 
 TEST(BitsLane, RefusesAPieceThatContradictsItself) {

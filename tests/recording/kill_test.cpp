@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "recording/recorder.hpp"
-#include "recording_support.hpp"
+#include "recording/recording_support.hpp"
 
 namespace nearfield::test {
 namespace {

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "core/error.hpp"
-#include "recording_support.hpp"
+#include "recording/recording_support.hpp"
 
 namespace nearfield::test {
 namespace {

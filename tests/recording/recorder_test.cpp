@@ -24,7 +24,8 @@
 #include "core/system/clocks.hpp"
 #include "files/files.hpp"
 #include "recording/output.hpp"
-#include "recording_support.hpp"
+#include "recording/recording_support.hpp"
+#include "support/images.hpp"
 
 namespace nearfield::test {
 namespace {

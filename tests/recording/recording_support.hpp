@@ -15,9 +15,10 @@
 #include "core/daemon_settings.hpp"
 #include "files/nfr/nfr_format.hpp"
 #include "files/nfr/nfr_reader.hpp"
-#include "recording/bits_tap.hpp"
+#include "recording/lane.hpp"
 #include "recording/recorder.hpp"
 #include "support/command.hpp"
+#include "support/images.hpp"
 #include "support/outputs.hpp"
 
 /// Streams whose every word and value is known from its place.

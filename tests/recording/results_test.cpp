@@ -8,7 +8,8 @@
 #include "files/nfr/nfr_reader.hpp"
 #include "files/nfr/nfr_results.hpp"
 #include "recording/recorder.hpp"
-#include "recording_support.hpp"
+#include "recording/recording_support.hpp"
+#include "support/images.hpp"
 
 /// Results of any processor in a recording, and of images in those of versions 1 and 2.
 namespace nearfield::test {

@@ -25,7 +25,7 @@
 
 #include "core/daemon_settings.hpp"
 #include "core/system/clocks.hpp"
-#include "core/system/file_descriptor.hpp"
+#include "core/system/files.hpp"
 #include "files/nfr/nfr_format.hpp"
 #include "recording/output.hpp"
 #include "recording/recording_support.hpp"

@@ -8,7 +8,8 @@
 #include <thread>
 
 #include "ring/ring_output.hpp"
-#include "ring_support.hpp"
+#include "ring/ring_support.hpp"
+#include "support/images.hpp"
 #include "support/places.hpp"
 
 namespace nearfield::ring {

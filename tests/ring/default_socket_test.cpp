@@ -2,7 +2,7 @@
 
 #include "core/daemon_settings.hpp"
 #include "ring/ring_output.hpp"
-#include "ring_support.hpp"
+#include "ring/ring_support.hpp"
 
 namespace nearfield::ring {
 namespace {

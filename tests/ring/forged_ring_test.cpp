@@ -11,9 +11,10 @@
 #include <random>
 #include <thread>
 
-#include "ring/ring_server.hpp"
+#include "ring/ring_output.hpp"
+#include "ring/ring_support.hpp"
 #include "ring/ring_writer.hpp"
-#include "ring_support.hpp"
+#include "support/images.hpp"
 
 namespace nearfield::ring {
 namespace {

@@ -1,5 +1,3 @@
-#include "ring/phase_rotation.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,7 +5,8 @@
 
 #include "core/error.hpp"
 #include "ring/frame_encoder.hpp"
-#include "ring_support.hpp"
+#include "ring/ring_support.hpp"
+#include "support/images.hpp"
 
 namespace nearfield::ring {
 namespace {

@@ -1,5 +1,3 @@
-#include "ring/ring_server.hpp"
-
 #include <grp.h>
 #include <gtest/gtest.h>
 #include <spdlog/sinks/ostream_sink.h>
@@ -16,7 +14,7 @@
 
 #include "core/error.hpp"
 #include "ring/ring_output.hpp"
-#include "ring_support.hpp"
+#include "ring/ring_support.hpp"
 
 namespace nearfield::ring {
 namespace {
@@ -58,13 +56,13 @@ class Server : public testing::Test {
 
 TEST_F(Server, NothingThere) { EXPECT_EQ(open(), NF_RING_NO_SOCKET); }
 
-TEST_F(Server, SocketHasTheModeAskedFor) {
-  ServerOptions wide = options();
-  wide.access.mode = 0604;
-  serve(wide);
+TEST_F(Server, AnyUserMayConnectToBeToldWhoIsServed) {
+  const mode_t before = umask(0077);
+  serve(options());
+  umask(before);
   struct stat status {};
   ASSERT_EQ(stat(socket_.c_str(), &status), 0);
-  EXPECT_EQ(status.st_mode & 07777U, 0604U);
+  EXPECT_EQ(status.st_mode & 07777U, 0666U);
 }
 
 TEST_F(Server, TakesThePlaceOfASocketThatNobodyServes) {
@@ -135,7 +133,6 @@ TEST_F(Server, TakesOnlySoManyReadersAndFreesTheirPlaces) {
 /// Only root can become another user; anyone else's part of the rule is held by tests/core/peers_test.cpp.
 TEST_F(Server, AsksTheKernelWhoConnects) {
   ServerOptions some = options();
-  some.access.mode = 0666;
   some.access.allowed_groups = {"4711"};
   serve(some);
   std::filesystem::permissions(std::filesystem::path(socket_).parent_path(), std::filesystem::perms(0755));
@@ -165,7 +162,7 @@ class ServerOfAStranger : public Server {
       if (setgid(kStranger) != 0 || setuid(kStranger) != 0) {
         _exit(1);
       }
-      RingOutput output({.slots = 4}, {.socket = socket, .access = {0666, {}, {}}});
+      RingOutput output({.slots = 4}, {.socket = socket});
       output.begin(result_header(test::ring_header()), {.epoch = 1});
       _exit(write(ready[1], &byte, 1) == 1 && read(done[0], &byte, 1) == 0 ? 0 : 1);
     }

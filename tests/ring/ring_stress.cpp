@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "stress.hpp"
+#include "ring/stress.hpp"
 
 namespace nearfield::test {
 namespace {

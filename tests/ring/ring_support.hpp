@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/frame.hpp"
+#include "support/images.hpp"
 #include "support/outputs.hpp"
 
 /// Frames whose every value follows from their sequence, so that a torn one is certain to be noticed.

@@ -11,7 +11,8 @@
 
 #include "core/error.hpp"
 #include "ring/ring_output.hpp"
-#include "ring_support.hpp"
+#include "ring/ring_support.hpp"
+#include "support/images.hpp"
 
 namespace nearfield::ring {
 namespace {

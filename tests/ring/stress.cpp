@@ -1,4 +1,4 @@
-#include "stress.hpp"
+#include "ring/stress.hpp"
 
 #include <nearfield_ring.h>
 #include <sched.h>
@@ -18,9 +18,10 @@
 #include <random>
 #include <stdexcept>
 
-#include "ring/ring_server.hpp"
+#include "ring/ring_output.hpp"
+#include "ring/ring_support.hpp"
 #include "ring/ring_writer.hpp"
-#include "ring_support.hpp"
+#include "support/images.hpp"
 
 namespace nearfield::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "stress.hpp"
+#include "ring/stress.hpp"
 
 #include <gtest/gtest.h>
 

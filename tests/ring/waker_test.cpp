@@ -1,5 +1,3 @@
-#include "ring/waker.hpp"
-
 #include <gtest/gtest.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -9,6 +7,8 @@
 #include <chrono>
 #include <thread>
 #include <vector>
+
+#include "ring/ring_writer.hpp"
 
 namespace nearfield::ring {
 namespace {

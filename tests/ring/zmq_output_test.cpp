@@ -12,7 +12,8 @@
 
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
-#include "ring_support.hpp"
+#include "ring/ring_support.hpp"
+#include "support/images.hpp"
 
 namespace nearfield::ring {
 namespace {

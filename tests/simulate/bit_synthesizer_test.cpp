@@ -12,8 +12,8 @@ namespace nearfield {
 namespace {
 
 using Complex = std::complex<double>;
-using testing::bits_of;
-using testing::hann_dft;
+using test::bits_of;
+using test::hann_dft;
 
 constexpr std::size_t kWindowBits = 32768;
 constexpr double kBinHz = kBitRateHz / kWindowBits;

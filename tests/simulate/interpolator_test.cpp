@@ -1,9 +1,9 @@
-#include "simulate/points/interpolator.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numbers>
+
+#include "simulate/points/signal.hpp"
 
 namespace nearfield {
 namespace {

@@ -10,8 +10,7 @@
 #include <set>
 
 #include "core/error.hpp"
-#include "simulate/mesh/sobol.hpp"
-#include "simulate/random.hpp"
+#include "core/numerics.hpp"
 #include "simulate/scene.hpp"
 #include "simulate/temporary_folder.hpp"
 
@@ -19,8 +18,8 @@ namespace nearfield {
 namespace {
 
 using Complex = std::complex<double>;
+using test::TemporaryFolder;
 using ::testing::HasSubstr;
-using testing::TemporaryFolder;
 
 constexpr double kRadius = 0.05;
 

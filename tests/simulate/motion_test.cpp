@@ -1,13 +1,12 @@
-#include "simulate/points/motion.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <complex>
 #include <numbers>
 
+#include "core/numerics.hpp"
+#include "simulate/points/paths.hpp"
 #include "simulate/points/point_player.hpp"
-#include "simulate/random.hpp"
 
 namespace nearfield {
 namespace {

@@ -16,10 +16,10 @@ namespace nearfield {
 namespace {
 
 using Complex = std::complex<double>;
-using testing::bits_of;
-using testing::hann_dft;
+using test::bits_of;
+using test::hann_dft;
+using test::TemporaryFolder;
 using ::testing::HasSubstr;
-using testing::TemporaryFolder;
 
 Scene scene_of(const std::string& text) {
   const TemporaryFolder folder;

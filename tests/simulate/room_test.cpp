@@ -1,11 +1,11 @@
-#include "simulate/points/room.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>
 #include <tuple>
+
+#include "simulate/points/paths.hpp"
 
 namespace nearfield {
 namespace {

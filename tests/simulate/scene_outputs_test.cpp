@@ -5,8 +5,8 @@
 #include <numbers>
 
 #include "core/error.hpp"
-#include "core/image_grid.hpp"
-#include "files/spectra_truth.hpp"
+#include "core/images.hpp"
+#include "files/files.hpp"
 #include "simulate/scene.hpp"
 #include "simulate/temporary_folder.hpp"
 
@@ -15,8 +15,8 @@ namespace nearfield {
 namespace {
 
 using Complex = std::complex<double>;
+using test::TemporaryFolder;
 using ::testing::HasSubstr;
-using testing::TemporaryFolder;
 
 Scene small_scene() {
   Scene scene;

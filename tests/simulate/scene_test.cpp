@@ -18,10 +18,10 @@ namespace nearfield {
 namespace {
 
 using Complex = std::complex<double>;
-using testing::bits_of;
-using testing::hann_dft;
+using test::bits_of;
+using test::hann_dft;
+using test::TemporaryFolder;
 using ::testing::HasSubstr;
-using testing::TemporaryFolder;
 
 constexpr std::size_t kWindowBits = 32768;
 constexpr double kBinHz = kBitRateHz / kWindowBits;

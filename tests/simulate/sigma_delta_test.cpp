@@ -1,5 +1,3 @@
-#include "simulate/sigma_delta.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "core/geometry.hpp"
+#include "simulate/bit_synthesizer.hpp"
 #include "simulate/spectrum.hpp"
 
 namespace nearfield {
@@ -15,8 +14,8 @@ namespace {
 
 using Complex = std::complex<double>;
 using std::numbers::pi;
-using testing::bits_of;
-using testing::hann_dft;
+using test::bits_of;
+using test::hann_dft;
 
 constexpr std::size_t kWindowBits = 32768;
 constexpr double kBinHz = kBitRateHz / kWindowBits;

@@ -5,7 +5,7 @@
 #include <numbers>
 #include <vector>
 
-namespace nearfield::testing {
+namespace nearfield::test {
 
 /// X(f) = (2/sum w) sum w[n] x[n] e^{-j 2 pi f n/F}, periodic Hann window, by the definition.
 inline std::complex<double> hann_dft(const std::vector<double>& samples, double frequency_hz, double rate_hz) {
@@ -32,4 +32,4 @@ inline std::vector<double> bits_of(const std::vector<std::uint32_t>& words, std:
   return samples;
 }
 
-}  // namespace nearfield::testing
+}  // namespace nearfield::test

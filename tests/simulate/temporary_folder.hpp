@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace nearfield::testing {
+namespace nearfield::test {
 
 /// A folder of a test's own that goes away with it.
 class TemporaryFolder {
@@ -29,4 +29,4 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace nearfield::testing
+}  // namespace nearfield::test

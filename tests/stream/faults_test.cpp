@@ -7,7 +7,7 @@
 
 #include "core/error.hpp"
 #include "stream/packets/packet_intake.hpp"
-#include "stream/sending/fault_injector.hpp"
+#include "stream/sending/packet_sender.hpp"
 #include "stream/source.hpp"
 #include "stream/stream_support.hpp"
 

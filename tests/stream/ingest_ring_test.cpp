@@ -366,6 +366,41 @@ TEST(IngestRing, GivesAgainWhatWasTaken) {
   expect_conserved(ring.counters());
 }
 
+/// A reader that comes back finds the gaps and the losses of what was passed over.
+TEST(IngestRing, SaysAgainWhatWasMissingAndWhatWasLost) {
+  IngestRing ring = small_ring(128);
+  ring.begin_stream(1, 0);
+  ring.accept_stream();
+  store(ring, 0, 40);
+  store(ring, 60, 20);
+  take(ring, 70, 10);  // skips what is before
+  EXPECT_EQ(ring.missing_end(0), 0U);
+  EXPECT_EQ(ring.missing_end(40), 60U);
+  EXPECT_EQ(ring.missing_end(60), 60U);
+  EXPECT_EQ(ring.overwritten_end(0), 0U);
+  store(ring, 80, 128);
+  store(ring, 208, 10);  // goes over untaken ones, up to 90
+  take(ring, 210, 8);
+  EXPECT_EQ(ring.counters().overrun, 10U);
+  EXPECT_EQ(ring.overwritten_end(80), 90U);
+  EXPECT_EQ(ring.overwritten_end(90), 90U);
+  expect_conserved(ring.counters());
+}
+
+/// A source that can wait does so for a reader that comes back, however little of the ring that leaves.
+TEST(IngestRing, ASourceThatCanWaitLeavesWhatIsKept) {
+  IngestRing ring = small_ring(128);
+  ring.begin_stream(1, 0);
+  ring.accept_stream();
+  ring.keep_from(0);
+  store(ring, 0, 90);
+  take(ring, 0, 90);
+  EXPECT_TRUE(ring.wait_for_room(6, 0)) << "a quarter of the ring stays";
+  EXPECT_FALSE(ring.wait_for_room(7, 0));
+  ring.keep_from(90);
+  EXPECT_TRUE(ring.wait_for_room(7, 0));
+}
+
 /// What is given again while the writer goes on is what was stored, or nothing.
 TEST(IngestRing, GivesAgainNothingThatIsBeingOverwritten) {
   IngestRing ring = small_ring(256);

@@ -1,9 +1,9 @@
-#include "stream/received_map.hpp"
-
 #include <gtest/gtest.h>
 
 #include <random>
 #include <vector>
+
+#include "stream/ingest_ring.hpp"
 
 namespace nearfield {
 namespace {

@@ -2,22 +2,23 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "core/output.hpp"
+#include "core/frame.hpp"
+#include "support/images.hpp"
 
 namespace nearfield::test {
 
-/// A frame of images with memory of its own. `frame` is valid while this stays where it is and `images` keeps its
-/// sizes.
+/// A frame of images with memory of its own; figures that are not given are NaN. `frame` is valid while this stays
+/// where it is and `images` keeps its sizes.
 class MadeFrame {
  public:
   MadeFrame(const ImagesHeader& header, ImageFrame values)
-      : images(std::move(values)), products_(products_of(header, images)) {
-    frame.flags = images.flags;
-    frame.products = products_;
+      : images(with_figures(header, std::move(values))), products_(products_of(header, images)) {
+    frame = frame_with(images, products_);
   }
   MadeFrame(const MadeFrame&) = delete;
   MadeFrame& operator=(const MadeFrame&) = delete;
@@ -25,6 +26,13 @@ class MadeFrame {
   Frame frame;
 
  private:
+  static ImageFrame with_figures(const ImagesHeader& header, ImageFrame values) {
+    for (std::vector<float>* const figure :
+         {&values.cutoff_rad_per_m, &values.slope, &values.noise_pa, &values.error_estimate}) {
+      figure->resize(header.frequencies_hz.size(), std::numeric_limits<float>::quiet_NaN());
+    }
+    return values;
+  }
   std::vector<std::span<const std::byte>> products_;
 };
 

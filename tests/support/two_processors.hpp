@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "files/results_file.hpp"
+#include "support/images.hpp"
 
 /// Results of two processors: images at every hop, and others at every eighth.
 namespace nearfield::test {

@@ -10,30 +10,12 @@
 
 //! needs common/ring.cl
 
-// Microphones.
-#ifndef CHANNELS
-#define CHANNELS 1024
-#endif
-// Words of a window.
-#ifndef WORDS
-#define WORDS 1024
-#endif
-// Words of a run.
-#ifndef RUN
-#define RUN 8
-#endif
-// Runs per work-item.
-#ifndef CHUNK
-#define CHUNK 32
-#endif
-// Value of |ones - zeros| at or above which a run counts as clipped: 0.95 of its bits.
-#ifndef LIMIT
-#define LIMIT 244u
-#endif
-// Bit set in a clipped frame's flags (FrameFlag of frame.hpp).
-#ifndef FLAG_CLIPPED
-#define FLAG_CLIPPED 32u
-#endif
+//! default CHANNELS 1024  // microphones
+//! default WORDS 1024  // words of a window
+//! default RUN 8  // words of a run
+//! default CHUNK 32  // runs per work-item
+//! default LIMIT 244u  // value of |ones - zeros| at or above which a run counts as clipped: 0.95 of its bits
+//! default FLAG_CLIPPED 32u  // bit set in a clipped frame's flags (FrameFlag of frame.hpp)
 
 static int ones_minus_zeros(__global const uint* restrict packed, uint channel, uint word, uint first_slot,
                             uint slots) {

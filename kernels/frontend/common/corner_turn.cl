@@ -13,18 +13,9 @@
 
 //! needs common/ring.cl
 
-// Microphones.
-#ifndef CHANNELS
-#define CHANNELS 1024
-#endif
-// 32-bit words of one bit-time on the wire.
-#ifndef WIRE_WORDS
-#define WIRE_WORDS 32
-#endif
-// Wire words that one work-group transposes.
-#ifndef WORD_TILE
-#define WORD_TILE 8
-#endif
+//! default CHANNELS 1024  // microphones
+//! default WIRE_WORDS 32  // 32-bit words of one bit-time on the wire
+//! default WORD_TILE 8  // wire words that one work-group transposes
 
 #define BITS 32
 

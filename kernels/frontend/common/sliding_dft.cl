@@ -39,67 +39,24 @@
 
 //! needs common/complex.cl
 
-// Lanes of the ring: wire positions or channels.
-#ifndef LANES
-#define LANES 1024
-#endif
-// Microphones.
-#ifndef CHANNELS
-#define CHANNELS 1024
-#endif
-// Frequencies of the plan.
-#ifndef FREQUENCIES
-#define FREQUENCIES 2
-#endif
-// Terms per frequency: 3 with a hann window, 1 without.
-#ifndef FREQUENCY_TERMS
-#define FREQUENCY_TERMS 3
-#endif
-// Terms of the offset: 2 with a hann window, 1 without, 0 if offsets are not removed.
-#ifndef OFFSET_TERMS
-#define OFFSET_TERMS 2
-#endif
-// Blocks of a run in which clipping is detected; 1 if single blocks are long enough.
-#ifndef RUN_BLOCKS
-#define RUN_BLOCKS 1
-#endif
-// Sum of a run's signs at or above which it counts as clipped, if RUN_BLOCKS > 1.
-#ifndef RUN_CLIP_SUM
-#define RUN_CLIP_SUM 244
-#endif
-// Words of the longest block.
-#ifndef BLOCK
-#define BLOCK 32
-#endif
-// Blocks from a window to the next.
-#ifndef HOP_BLOCKS
-#define HOP_BLOCKS 1
-#endif
-#ifndef HOP_WORDS
-#define HOP_WORDS 32
-#endif
-// Words that a window has beyond its whole hops; blocks end where windows end.
-#ifndef LEAD_WORDS
-#define LEAD_WORDS 0
-#endif
-// Words of a hop that belong to windows: all, unless hops are longer than windows.
-#ifndef KEPT_WORDS
-#define KEPT_WORDS 32
-#endif
-// Words of a frame's status.
-#ifndef STATUS_WORDS
-#define STATUS_WORDS 4
-#endif
-// Bit set in a clipped frame's flags (FrameFlag of frame.hpp).
-#ifndef FLAG_CLIPPED
-#define FLAG_CLIPPED 32u
-#endif
+//! default LANES 1024  // lanes of the ring: wire positions or channels
+//! default CHANNELS 1024  // microphones
+//! default FREQUENCIES 2  // frequencies of the plan
+//! default FREQUENCY_TERMS 3  // terms per frequency: 3 with a hann window, 1 without
+//! default OFFSET_TERMS 2  // terms of the offset: 2 with a hann window, 1 without, 0 if offsets are not removed
+//! default RUN_BLOCKS 1  // blocks of a run in which clipping is detected; 1 if single blocks are long enough
+//! default RUN_CLIP_SUM 244  // sum of a run's signs at or above which it counts as clipped, if RUN_BLOCKS > 1
+//! default BLOCK 32  // words of the longest block
+//! default HOP_BLOCKS 1  // blocks from a window to the next
+//! default HOP_WORDS 32
+//! default LEAD_WORDS 0  // words that a window has beyond its whole hops; blocks end where windows end
+//! default KEPT_WORDS 32  // words of a hop that belong to windows: all, unless hops are longer than windows
+//! default STATUS_WORDS 4  // words of a frame's status
+//! default FLAG_CLIPPED 32u  // bit set in a clipped frame's flags (FrameFlag of frame.hpp)
 
 #define TERMS (FREQUENCIES * FREQUENCY_TERMS + OFFSET_TERMS)
 #define OWN_TERMS (FREQUENCY_TERMS + OFFSET_TERMS)
-#ifndef SEGMENTS
-#define SEGMENTS 1
-#endif
+//! default SEGMENTS 1
 #if SEGMENTS > 1
 #define SLIDE_LANES 32
 #else

@@ -23,22 +23,10 @@
 //! needs frontend/dot_product/sum_parts.cl
 //! needs frontend/window_samples.cl
 
-// Frequencies summed by a work-item at once, even.
-#ifndef BLOCK
-#define BLOCK 2
-#endif
-// Channels summed by a work-item at once.
-#ifndef ITEM_CHANNELS
-#define ITEM_CHANNELS 2
-#endif
-// Work-items of a group along the channels.
-#ifndef LANES
-#define LANES 32
-#endif
-// Work-items of a group along the samples.
-#ifndef SLICES
-#define SLICES 8
-#endif
+//! default BLOCK 2  // frequencies summed by a work-item at once, even
+//! default ITEM_CHANNELS 2  // channels summed by a work-item at once
+//! default LANES 32  // work-items of a group along the channels
+//! default SLICES 8  // work-items of a group along the samples
 
 __kernel __attribute__((reqd_work_group_size(LANES, SLICES, 1))) void dot_tiled(
     __global const float* restrict samples, __global const uint* restrict is_alive,

@@ -16,14 +16,8 @@
 
 //! needs frontend/common/sliding_dft.cl
 
-// Terms per item.
-#ifndef TERM_TILE
-#define TERM_TILE 4
-#endif
-// Fraction of full scale at or above which a sample counts as clipped.
-#ifndef CLIP_LEVEL
-#define CLIP_LEVEL 0.95f
-#endif
+//! default TERM_TILE 4  // terms per item
+//! default CLIP_LEVEL 0.95f  // fraction of full scale at or above which a sample counts as clipped
 
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void sample_block_sums(
     __global const float* restrict samples, __global const float2* restrict coefficients,

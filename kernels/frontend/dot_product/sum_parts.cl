@@ -7,10 +7,7 @@
 
 //! needs frontend/window_samples.cl
 
-// Dot products per channel.
-#ifndef FREQUENCIES
-#define FREQUENCIES 2
-#endif
+//! default FREQUENCIES 2  // dot products per channel
 
 __kernel void sum_parts(__global const float* restrict planes, const uint parts, __global float2* restrict spectra) {
   const uint channel = get_global_id(0);

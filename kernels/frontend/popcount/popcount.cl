@@ -27,42 +27,15 @@
 //! needs common/moments.cl
 //! needs common/ring.cl
 
-// Microphones.
-#ifndef CHANNELS
-#define CHANNELS 1024
-#endif
-// Words of a window.
-#ifndef WINDOW
-#define WINDOW 1024
-#endif
-// Highest moment, 0 to 2.
-#ifndef ORDER
-#define ORDER 1
-#endif
-// Frequencies of the plan.
-#ifndef FREQUENCIES
-#define FREQUENCIES 2
-#endif
-// Frequencies that one work-item sums, at most 12.
-#ifndef FREQUENCY_TILE
-#define FREQUENCY_TILE 2
-#endif
-// Blocks of 8 words per work-item of word_sums.
-#ifndef BLOCKS
-#define BLOCKS 1
-#endif
-// Slices of the window, of 8 * 8 * BLOCKS words.
-#ifndef SLICES
-#define SLICES 16
-#endif
-// Sum of a block's signs at or above which it counts as clipped.
-#ifndef CLIP_SUM
-#define CLIP_SUM 244
-#endif
-// Bit set in a clipped frame's flags (FrameFlag of frame.hpp).
-#ifndef FLAG_CLIPPED
-#define FLAG_CLIPPED 32u
-#endif
+//! default CHANNELS 1024  // microphones
+//! default WINDOW 1024  // words of a window
+//! default ORDER 1  // highest moment, 0 to 2
+//! default FREQUENCIES 2  // frequencies of the plan
+//! default FREQUENCY_TILE 2  // frequencies that one work-item sums, at most 12
+//! default BLOCKS 1  // blocks of 8 words per work-item of word_sums
+//! default SLICES 16  // slices of the window, of 8 * 8 * BLOCKS words
+//! default CLIP_SUM 244  // sum of a block's signs at or above which it counts as clipped
+//! default FLAG_CLIPPED 32u  // bit set in a clipped frame's flags (FrameFlag of frame.hpp)
 
 #define MOMENTS (ORDER + 1)
 #define BLOCK_WORDS 8

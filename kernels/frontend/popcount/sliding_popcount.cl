@@ -25,13 +25,8 @@
 
 // Rows of a work-group; each processes every ROWS-th word of a tile, and later every ROWS-th term. With at least twice
 // as many rows as terms, PARTS rows share a term, each with every PARTS-th word.
-#ifndef ROWS
-#define ROWS 8
-#endif
-// Frequencies per work-group.
-#ifndef FREQUENCY_TILE
-#define FREQUENCY_TILE 2
-#endif
+//! default ROWS 8
+//! default FREQUENCY_TILE 2  // frequencies per work-group
 
 #define TILE 32
 // Terms of a work-group: those of its frequencies, then the offset's, which every group has.

@@ -11,14 +11,9 @@
 // Assumes: BLOCK <= 32; COLUMNS_A_VECTOR, one of 1, 2, 4 and 8, divides LANE_WORDS; space for a vector behind the ring
 // of wire words.
 
-// Wire words that an item processes side by side.
-#ifndef COLUMNS_A_VECTOR
-#define COLUMNS_A_VECTOR 8
-#endif
+//! default COLUMNS_A_VECTOR 8  // wire words that an item processes side by side
 #define WIDTH COLUMNS_A_VECTOR
-#ifndef LANE_WORDS  // WIRE_WORDS rounded up to whole vectors
-#define LANE_WORDS 32
-#endif
+//! default LANE_WORDS 32  // WIRE_WORDS rounded up to whole vectors
 
 //! needs common/vectors.cl
 //! needs frontend/popcount/sliding_popcount_shared.cl
@@ -306,12 +301,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void advance(
 // computed once for a window and a tile.
 // Launch: local (1, 1, 1); global (frequencies, LANES over WIDTH * SLIDE_VECTORS, rounded up, 1).
 
-// Vectors per tile.
-#ifndef SLIDE_VECTORS
-#define SLIDE_VECTORS 8
-#endif
+//! default SLIDE_VECTORS 8  // vectors per tile
 #if WIDTH == 1
-#define PAIR_WIDTH 2
 #define ANY_ABOVE_ZERO(value) ((value) > 0)
 #else
 #define ANY_ABOVE_ZERO(value) any((value) > 0)

@@ -2,18 +2,9 @@
 
 //! needs common/ring.cl
 
-// Microphones.
-#ifndef CHANNELS
-#define CHANNELS 1024
-#endif
-// Bits of a window, as a power of two.
-#ifndef LOG2_BITS
-#define LOG2_BITS 15
-#endif
-// Frequencies of the plan.
-#ifndef FREQUENCIES
-#define FREQUENCIES 2
-#endif
+//! default CHANNELS 1024  // microphones
+//! default LOG2_BITS 15  // bits of a window, as a power of two
+//! default FREQUENCIES 2  // frequencies of the plan
 
 #define BITS (1 << LOG2_BITS)
 #define WORDS (BITS / 32)

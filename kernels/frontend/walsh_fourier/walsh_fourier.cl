@@ -18,21 +18,11 @@
 
 //! needs frontend/walsh_fourier/packed_words.cl
 
-// In-word patterns that occur among the kept functions.
-#ifndef PATTERNS
-#define PATTERNS 6
-#endif
+//! default PATTERNS 6  // in-word patterns that occur among the kept functions
 // Pairs of frequencies, padded to a multiple of PAIR_TILE: the pairs that a work-item holds in registers.
-#ifndef PAIRS
-#define PAIRS 1
-#endif
-#ifndef PAIR_TILE
-#define PAIR_TILE 1
-#endif
-// Words per work-item of folded_sums; divides WORDS.
-#ifndef BLOCK
-#define BLOCK 16
-#endif
+//! default PAIRS 1
+//! default PAIR_TILE 1
+//! default BLOCK 16  // words per work-item of folded_sums; divides WORDS
 
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void folded_sums(__global const uint* restrict packed,
                                                                           __constant uint* mask,

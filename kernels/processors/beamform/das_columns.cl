@@ -21,45 +21,19 @@
 //! needs common/local_helper.cl
 //! needs imaging/padded_lines.cl
 
-#ifndef FREQUENCIES
-#define FREQUENCIES 1
-#endif
-#ifndef FIELDS  // 2: with diagonals
-#define FIELDS 1
-#endif
-#ifndef PLANES
-#define PLANES 1
-#endif
-#ifndef ROWS  // rows of microphones
-#define ROWS 32
-#endif
-#ifndef COLUMNS
-#define COLUMNS 32
-#endif
-#ifndef MICROPHONE_STEP  // along y, in points
-#define MICROPHONE_STEP 1
-#endif
-#ifndef PIXEL_STEP
-#define PIXEL_STEP 1
-#endif
-#ifndef PIXEL_ROWS
-#define PIXEL_ROWS 64
-#endif
-#ifndef STRIDE  // columns kx, padded to whole groups
-#define STRIDE 96
-#endif
-#ifndef ROW_STRIDE
-#define ROW_STRIDE 64
-#endif
-#ifndef VECTOR_TILE  // vectors per group
-#define VECTOR_TILE 4
-#endif
-#ifndef GROUP  // items per group
-#define GROUP 128
-#endif
-#ifndef LOCAL_SAMPLES  // 1: microphones are read from local memory
-#define LOCAL_SAMPLES 1
-#endif
+//! default FREQUENCIES 1
+//! default FIELDS 1  // 2: with diagonals
+//! default PLANES 1
+//! default ROWS 32  // rows of microphones
+//! default COLUMNS 32
+//! default MICROPHONE_STEP 1  // along y, in points
+//! default PIXEL_STEP 1
+//! default PIXEL_ROWS 64
+//! default STRIDE 96  // columns kx, padded to whole groups
+//! default ROW_STRIDE 64
+//! default VECTOR_TILE 4  // vectors per group
+//! default GROUP 128  // items per group
+//! default LOCAL_SAMPLES 1  // 1: microphones are read from local memory
 #define AT_ONCE (LANES > 1 ? 4 : 1)
 #define ROW_BLOCKS ((ROWS + AT_ONCE - 1) / AT_ONCE)
 #define LINE (COLUMNS + 1)  // puts rows in different banks

@@ -10,48 +10,14 @@
 
 //! needs common/complex.cl
 //! needs processors/beamform/das_lanes.cl
+//! needs processors/beamform/sizes.cl
 
-#ifndef CHANNELS
-#define CHANNELS 64
-#endif
-#ifndef PIXEL_STRIDE
-#define PIXEL_STRIDE 64
-#endif
-#ifndef FREQUENCIES
-#define FREQUENCIES 1
-#endif
-#ifndef WINDOWS
-#define WINDOWS 1
-#endif
-#ifndef PARTS
-#define PARTS 1
-#endif
-#ifndef PART  // microphones per part except the last; a multiple of TILE
-#define PART 64
-#endif
-// Frequencies per work-item.
-#ifndef FREQUENCY_TILE
-#define FREQUENCY_TILE 1
-#endif
+//! default PART 64  // microphones per part except the last; a multiple of TILE
+//! default FREQUENCY_TILE 1  // frequencies per work-item
 #define FREQUENCY_TILES ((FREQUENCIES + FREQUENCY_TILE - 1) / FREQUENCY_TILE)
-#ifndef FORMULATION
-#define FORMULATION 2
-#endif
-#ifndef PLANE_WAVE
-#define PLANE_WAVE 0
-#endif
-#ifndef PLANAR  // 1: all microphones have z = 0
-#define PLANAR 0
-#endif
-#ifndef REMOVAL
-#define REMOVAL 0
-#endif
-#ifndef GROUP  // items per group, a multiple of TILE; 1: microphones are read from global memory
-#define GROUP 64
-#endif
-#ifndef TILE
-#define TILE 32
-#endif
+//! default PLANAR 0  // 1: all microphones have z = 0
+//! default GROUP 64  // items per group, a multiple of TILE; 1: microphones are read from global memory
+//! default TILE 32
 
 #define IS_WEIGHTED (FORMULATION != 0 && !PLANE_WAVE)
 

@@ -1,33 +1,16 @@
 // Vectors of LANES pixels side by side, or single values if it is 1, and their phases.
 
-//! needs common/join.cl
+//! default LANES 1  // 1 or 8
+#define WIDTH LANES
 
-#ifndef LANES  // 1 or 8
-#define LANES 1
-#endif
+//! needs common/vectors.cl
 
-#if LANES == 1
-#define FLOATV float
-#define LOAD_FLOATS(from) (*(from))
-#define STORE_FLOATS(value, to) (*(to) = (value))
-#define LOAD_PAIR(re, im, from)  \
-  {                              \
-    const float2 pair = *(from); \
-    re = pair.x;                 \
-    im = pair.y;                 \
+#define LOAD_PAIR(re, im, from)               \
+  {                                           \
+    const COMPLEXV pair = LOAD_COMPLEX(from); \
+    re = pair.even;                           \
+    im = pair.odd;                            \
   }
-#else
-#define FLOATV JOIN(float, LANES)
-#define PAIRV float16
-#define LOAD_FLOATS(from) JOIN(vload, LANES)(0, from)
-#define STORE_FLOATS(value, to) JOIN(vstore, LANES)(value, 0, to)
-#define LOAD_PAIR(re, im, from)                                    \
-  {                                                                \
-    const PAIRV pairs = vload16(0, (__global const float*)(from)); \
-    re = pairs.even;                                               \
-    im = pairs.odd;                                                \
-  }
-#endif
 
 // Writes the first `count` lanes, real and imaginary parts side by side.
 static inline void store_pairs(__global float2* to, const int count, const FLOATV re, const FLOATV im) {
@@ -36,7 +19,7 @@ static inline void store_pairs(__global float2* to, const int count, const FLOAT
     *to = (float2)(re, im);
   }
 #else
-  PAIRV pairs;
+  COMPLEXV pairs;
   pairs.even = re;
   pairs.odd = im;
   if (count >= LANES) {

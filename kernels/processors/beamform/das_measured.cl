@@ -16,31 +16,9 @@
 //   `first_window`. Channels are read side by side by the items of a group. Sums have a fixed order.
 
 //! needs common/complex.cl
+//! needs processors/beamform/sizes.cl
 
-#ifndef CHANNELS
-#define CHANNELS 64
-#endif
-#ifndef PIXELS
-#define PIXELS 64
-#endif
-#ifndef PIXEL_STRIDE  // PIXELS rounded up to 64
-#define PIXEL_STRIDE 64
-#endif
-#ifndef FREQUENCIES
-#define FREQUENCIES 1
-#endif
-#ifndef FORMULATION
-#define FORMULATION 2
-#endif
-#ifndef REMOVAL
-#define REMOVAL 0
-#endif
-#ifndef FEWEST_MICROPHONES
-#define FEWEST_MICROPHONES 4
-#endif
-#ifndef GROUP
-#define GROUP 64
-#endif
+//! default GROUP 64
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void das_measured(__global const float2* restrict templates,
                                                                               __global const float2* restrict pressures,

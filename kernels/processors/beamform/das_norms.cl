@@ -9,30 +9,7 @@
 // The scale is NaN with fewer than FEWEST_MICROPHONES, within NEAREST of a microphone, and for a pixel that is NaN.
 
 //! needs processors/beamform/das_lanes.cl
-
-#ifndef CHANNELS
-#define CHANNELS 64
-#endif
-#ifndef FORMULATION
-#define FORMULATION 2
-#endif
-#ifndef PLANE_WAVE
-#define PLANE_WAVE 0
-#endif
-// Metres from a source; HAS_REFERENCE 0: the reference is the array's centre.
-#ifndef REFERENCE
-#define REFERENCE 0.0f
-#endif
-#ifndef HAS_REFERENCE
-#define HAS_REFERENCE 0
-#endif
-#ifndef FEWEST_MICROPHONES
-#define FEWEST_MICROPHONES 4
-#endif
-// Metres.
-#ifndef NEAREST
-#define NEAREST 1e-3f
-#endif
+//! needs processors/beamform/sizes.cl
 
 // Pixels (x, y, z) from the array's centre, `length` their distance from it; positions and weights as in beamform.cl.
 static inline void norms_of(const FLOATV x, const FLOATV y, const FLOATV z, const FLOATV length,

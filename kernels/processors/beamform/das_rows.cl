@@ -10,40 +10,17 @@
 
 //! needs common/groups.cl
 //! needs imaging/padded_lines.cl
+//! needs processors/beamform/sizes.cl
 
-#ifndef FREQUENCIES
-#define FREQUENCIES 1
-#endif
-#ifndef FIELDS  // 2: with diagonals
-#define FIELDS 1
-#endif
-#ifndef PLANES
-#define PLANES 1
-#endif
-#ifndef PIXEL_STEP  // along x, in points
-#define PIXEL_STEP 1
-#endif
-#ifndef PIXEL_ROWS
-#define PIXEL_ROWS 64
-#endif
-#ifndef PIXEL_COLUMNS
-#define PIXEL_COLUMNS 64
-#endif
-#ifndef PIXEL_STRIDE
-#define PIXEL_STRIDE 4096
-#endif
-#ifndef STRIDE
-#define STRIDE 96
-#endif
-#ifndef ROW_STRIDE
-#define ROW_STRIDE 64
-#endif
-#ifndef VECTOR_TILE  // vectors per group
-#define VECTOR_TILE 4
-#endif
-#ifndef GROUP  // items per group
-#define GROUP 64
-#endif
+//! default FIELDS 1  // 2: with diagonals
+//! default PLANES 1
+//! default PIXEL_STEP 1  // along x, in points
+//! default PIXEL_ROWS 64
+//! default PIXEL_COLUMNS 64
+//! default STRIDE 96
+//! default ROW_STRIDE 64
+//! default VECTOR_TILE 4  // vectors per group
+//! default GROUP 64  // items per group
 
 #if FIELDS > 1
 // Stores real parts, like store_lines().
@@ -54,7 +31,7 @@ static inline void store_real_lines(__global float* to, const int lines, const F
   }
 #else
   float lane_re[LANES];
-  JOIN(vstore, LANES)(re, 0, lane_re);
+  STORE_FLOATS(re, lane_re);
 #pragma unroll
   for (int lane = 0; lane < LANES; ++lane) {
     if (lane < lines) {

@@ -14,40 +14,16 @@
 
 //! needs common/groups.cl
 //! needs processors/beamform/das_lanes.cl
+//! needs processors/beamform/sizes.cl
 
-#ifndef ROWS
-#define ROWS 8
-#endif
-#ifndef COLUMNS
-#define COLUMNS 8
-#endif
-#ifndef FREQUENCIES
-#define FREQUENCIES 1
-#endif
-#ifndef AZIMUTHS
-#define AZIMUTHS 8
-#endif
-#ifndef ELEVATIONS
-#define ELEVATIONS 8
-#endif
-#ifndef X_STRIDE  // azimuths, padded to whole groups
-#define X_STRIDE 8
-#endif
-#ifndef PIXEL_STRIDE
-#define PIXEL_STRIDE 64
-#endif
-#ifndef REMOVAL
-#define REMOVAL 0
-#endif
-#ifndef CHUNK
-#define CHUNK 8
-#endif
-#ifndef VECTOR_TILE  // vectors per group
-#define VECTOR_TILE 8
-#endif
-#ifndef GROUP  // items per group
-#define GROUP 64
-#endif
+//! default ROWS 8
+//! default COLUMNS 8
+//! default AZIMUTHS 8
+//! default ELEVATIONS 8
+//! default X_STRIDE 8  // azimuths, padded to whole groups
+//! default CHUNK 8
+//! default VECTOR_TILE 8  // vectors per group
+//! default GROUP 64  // items per group
 // Sums that an item computes in parallel.
 #define AT_ONCE 4
 #define ROW_BLOCKS ((ROWS + AT_ONCE - 1) / AT_ONCE)

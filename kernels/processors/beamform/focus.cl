@@ -14,18 +14,10 @@
 //
 // Launch: (PLANE_PIXELS rounded up to the group, images).
 
-#ifndef PLANES
-#define PLANES 2
-#endif
-#ifndef PLANE_PIXELS
-#define PLANE_PIXELS 64
-#endif
-#ifndef LIMITS  // frequencies, or published maps
-#define LIMITS 1
-#endif
-#ifndef IS_COMPLEX
-#define IS_COMPLEX 0
-#endif
+//! default PLANES 2
+//! default PLANE_PIXELS 64
+//! default LIMITS 1  // frequencies, or published maps
+//! default IS_COMPLEX 0
 
 #if IS_COMPLEX
 #define VALUE float2

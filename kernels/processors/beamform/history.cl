@@ -33,49 +33,12 @@
 //! needs common/complex.cl
 //! needs common/groups.cl
 //! needs processors/beamform/das_lanes.cl
+//! needs processors/beamform/sizes.cl
 
-#ifndef METHOD
-#define METHOD 0
-#endif
-#ifndef CHANNELS
-#define CHANNELS 64
-#endif
-#ifndef PIXELS
-#define PIXELS 64
-#endif
-#ifndef PIXEL_STRIDE  // PIXELS rounded up to 64
-#define PIXEL_STRIDE 64
-#endif
-#ifndef FREQUENCIES
-#define FREQUENCIES 1
-#endif
-#ifndef SNAPSHOTS  // most snapshots of a map
-#define SNAPSHOTS 8
-#endif
-#ifndef SLOTS  // at least SNAPSHOTS
-#define SLOTS 8
-#endif
-#ifndef MODES  // at most SNAPSHOTS
-#define MODES 8
-#endif
-#ifndef EXPONENT
-#define EXPONENT 16.0f
-#endif
-#ifndef TRUE_LEVEL  // 1: formulation III, else IV
-#define TRUE_LEVEL 1
-#endif
-#ifndef PLANE_WAVE
-#define PLANE_WAVE 0
-#endif
-#ifndef REFERENCE
-#define REFERENCE 0.0f
-#endif
-#ifndef HAS_REFERENCE
-#define HAS_REFERENCE 0
-#endif
-#ifndef MAP_GROUP
-#define MAP_GROUP 64
-#endif
+//! default METHOD 0
+//! default MODES 8  // at most SNAPSHOTS
+//! default TRUE_LEVEL 1  // 1: formulation III, else IV
+//! default MAP_GROUP 64
 #define GROUP 64
 #define MODE_TILE 8
 // Bound of the rounding error in 1 - sum |a^H u|^2 / |a|^2.

@@ -7,7 +7,7 @@
 // compared in published form, with `levels`.
 //
 // Without microphones' own noise, the beams of signals replace those of snapshots: combinations of these whose matrix
-// of cross-spectra is C minus the noise (own_noise.hpp); `held` is then the number of signals.
+// of cross-spectra is C minus the noise (decomposition.hpp); `held` is then the number of signals.
 //
 //   columns, levels, published  as in history.cl
 //   vectors      float2 [frequency][signal, SNAPSHOTS][SNAPSHOTS], a signal's part of each snapshot, the oldest first
@@ -24,28 +24,10 @@
 
 //! needs common/best.cl
 //! needs common/complex.cl
+//! needs processors/beamform/sizes.cl
 
-#ifndef PIXELS
-#define PIXELS 64
-#endif
-#ifndef PIXEL_STRIDE
-#define PIXEL_STRIDE 64
-#endif
-#ifndef FREQUENCIES
-#define FREQUENCIES 1
-#endif
-#ifndef SNAPSHOTS
-#define SNAPSHOTS 8
-#endif
-#ifndef SLOTS
-#define SLOTS 8
-#endif
-#ifndef LOOP_GAIN
-#define LOOP_GAIN 0.6f
-#endif
-#ifndef STOP
-#define STOP 1e-4f
-#endif
+//! default LOOP_GAIN 0.6f
+//! default STOP 1e-4f
 #define GROUP 64
 #define GROUPS (PIXEL_STRIDE / GROUP)
 #define STATE 8

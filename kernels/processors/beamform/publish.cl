@@ -10,9 +10,7 @@
 //
 // Launch: (PIXELS rounded up to the group, PUBLISHED).
 
-#ifndef PIXELS
-#define PIXELS 64
-#endif
+//! default PIXELS 64
 
 __kernel void beamform_publish(__global const float* restrict maps, __global const int* restrict ends,
                                __global const int* restrict bins, __global const float* restrict weights,

@@ -21,42 +21,14 @@
 //! needs common/groups.cl
 //! needs processors/beamform/das_norms.cl
 
-#ifndef PIXEL_STRIDE
-#define PIXEL_STRIDE 64
-#endif
-#ifndef PLANES
-#define PLANES 1
-#endif
-#ifndef PLANE_PIXELS
-#define PLANE_PIXELS 64
-#endif
-#ifndef PLANE_COLUMNS
-#define PLANE_COLUMNS 8
-#endif
-#ifndef SECTORS
-#define SECTORS 1
-#endif
-#ifndef FREQUENCIES
-#define FREQUENCIES 1
-#endif
-#ifndef IS_COMPLEX
-#define IS_COMPLEX 0
-#endif
-#ifndef REMOVAL
-#define REMOVAL 0
-#endif
-#ifndef FUNCTIONAL
-#define FUNCTIONAL 0
-#endif
-#ifndef EXPONENT
-#define EXPONENT 16.0f
-#endif
-#ifndef TRUE_LEVEL
-#define TRUE_LEVEL 0
-#endif
-#ifndef GROUP
-#define GROUP 64
-#endif
+//! default PLANES 1
+//! default PLANE_PIXELS 64
+//! default PLANE_COLUMNS 8
+//! default SECTORS 1
+//! default IS_COMPLEX 0
+//! default FUNCTIONAL 0
+//! default TRUE_LEVEL 0
+//! default GROUP 64
 
 #if IS_COMPLEX
 #define VALUE float2

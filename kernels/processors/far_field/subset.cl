@@ -6,15 +6,9 @@
 //
 // Launch: (CHOSEN rounded up, SPECTRA, windows).
 
-#ifndef CHANNELS
-#define CHANNELS 64
-#endif
-#ifndef CHOSEN
-#define CHOSEN 16
-#endif
-#ifndef SPECTRA
-#define SPECTRA 1
-#endif
+//! default CHANNELS 64
+//! default CHOSEN 16
+//! default SPECTRA 1
 
 __kernel void choose_microphones(__global const float2* restrict spectra, __global const int* restrict channels,
                                  __global float2* restrict chosen) {

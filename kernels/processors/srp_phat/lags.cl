@@ -23,38 +23,16 @@
 
 //! needs processors/srp_phat/terms.cl
 
-#ifndef PADDED_PAIRS
-#define PADDED_PAIRS 4
-#endif
-// Pairs of MICROPHONE_PAIRS summed by an item.
-#ifndef PART_PAIRS
-#define PART_PAIRS 1
-#endif
-#ifndef LAG_STRIDE
-#define LAG_STRIDE 128
-#endif
-#ifndef CENTRE
-#define CENTRE 10
-#endif
-#ifndef LAGS_PER_M
-#define LAGS_PER_M 100.0f
-#endif
-#ifndef LINEAR
-#define LINEAR 0
-#endif
-#ifndef LAG_GROUP
-#define LAG_GROUP 64
-#endif
-// Shares into which a group divides the bins; above 1 a vector has one lane.
-#ifndef LAG_WAYS
-#define LAG_WAYS 1
-#endif
-#ifndef MAP_GROUP
-#define MAP_GROUP 256
-#endif
-#ifndef PIXEL_STRIDE
-#define PIXEL_STRIDE 512
-#endif
+//! default PADDED_PAIRS 4
+//! default PART_PAIRS 1  // pairs of MICROPHONE_PAIRS summed by an item
+//! default LAG_STRIDE 128
+//! default CENTRE 10
+//! default LAGS_PER_M 100.0f
+//! default LINEAR 0
+//! default LAG_GROUP 64
+//! default LAG_WAYS 1  // shares into which a group divides the bins; above 1 a vector has one lane
+//! default MAP_GROUP 256
+//! default PIXEL_STRIDE 512
 #define ROWS_OF_ITEM 4
 #define WAY_BINS ((BINS + LAG_WAYS - 1) / LAG_WAYS)
 

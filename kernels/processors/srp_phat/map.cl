@@ -7,22 +7,11 @@
 //! needs common/best.cl
 //! needs processors/srp_phat/terms.cl
 
-// Items per group; 1 if not TILED.
-#ifndef MAP_GROUP
-#define MAP_GROUP 256
-#endif
-#ifndef WAYS  // a divisor of MAP_GROUP and of TILE_BINS
-#define WAYS 1
-#endif
-#ifndef PIXEL_STRIDE  // pixels, padded to whole groups
-#define PIXEL_STRIDE 512
-#endif
-#ifndef PART_TILES  // tiles of bins that an item sums one after the other
-#define PART_TILES 1
-#endif
-#ifndef MICROPHONE_TILE  // microphones in local memory: a multiple of WAYS AT_ONCE, a divisor of PADDED_CHANNELS
-#define MICROPHONE_TILE 64
-#endif
+//! default MAP_GROUP 256  // items per group; 1 if not TILED
+//! default WAYS 1  // a divisor of MAP_GROUP and of TILE_BINS
+//! default PIXEL_STRIDE 512  // pixels, padded to whole groups
+//! default PART_TILES 1  // tiles of bins that an item sums one after the other
+//! default MICROPHONE_TILE 64  // microphones in local memory: a multiple of WAYS AT_ONCE, a divisor of PADDED_CHANNELS
 #define PARTS ((TILES + PART_TILES - 1) / PART_TILES)
 #define PIXEL_ITEMS (MAP_GROUP / WAYS)
 #define GROUP_PIXELS (PIXEL_ITEMS * VECTORS * LANES)

@@ -21,12 +21,8 @@
 //! needs common/complex.cl
 //! needs processors/srp_phat/weights.cl
 
-#ifndef LEAST_OWN_FIELD
-#define LEAST_OWN_FIELD 1e-4f
-#endif
-#ifndef LEAST_REMAINDER
-#define LEAST_REMAINDER 1e-5f
-#endif
+//! default LEAST_OWN_FIELD 1e-4f
+//! default LEAST_REMAINDER 1e-5f
 
 static float3 normalized(const float3 v) { return v / sqrt(dot(v, v)); }
 

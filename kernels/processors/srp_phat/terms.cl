@@ -15,22 +15,10 @@
 //! needs common/local_helper.cl
 //! needs processors/srp_phat/weights.cl
 
-// Microphones whose terms are added together; 1 on GPUs.
-#ifndef AT_ONCE
-#define AT_ONCE 1
-#endif
-// Bins per recurrence, a multiple of 4.
-#ifndef RUN
-#define RUN 16
-#endif
-// 1: bins are equally spaced by SPACING.
-#ifndef EVEN
-#define EVEN 0
-#endif
-// 1: groups of many items, which keep phases in local memory; 0: of one, which reads them from global memory.
-#ifndef TILED
-#define TILED 1
-#endif
+//! default AT_ONCE 1  // microphones whose terms are added together; 1 on GPUs
+//! default RUN 16  // bins per recurrence, a multiple of 4
+//! default EVEN 0  // 1: bins are equally spaced by SPACING
+//! default TILED 1  // 1: groups of many items, with phases in local memory; 0: groups of one, in global memory
 #if TILED
 #define PHASE_SPACE __local
 #else

@@ -55,127 +55,42 @@
 //! needs common/status.cl
 //! needs processors/beamform/das_lanes.cl
 
-#ifndef CHANNELS
-#define CHANNELS 64
-#endif
-#ifndef PIXELS
-#define PIXELS 64
-#endif
-#ifndef BINS
-#define BINS 1
-#endif
-// Spectra per window, at least BINS.
-#ifndef SPECTRA
-#define SPECTRA 1
-#endif
-#ifndef PHAT
-#define PHAT 1
-#endif
-#ifndef SNR
-#define SNR 0
-#endif
-#ifndef SNR_FACTOR
-#define SNR_FACTOR 4.0f
-#endif
-// Factor by which a floor rises from window to window.
-#ifndef RISE
-#define RISE 1.0f
-#endif
-#ifndef TINY
-#define TINY 1e-12f
-#endif
-#ifndef PLANE_WAVE
-#define PLANE_WAVE 0
-#endif
-// Columns of the grid; its planes lie behind each other. 0: pixels have no neighbours.
-#ifndef COLUMNS
-#define COLUMNS 0
-#endif
-#ifndef ROWS
-#define ROWS 1
-#endif
-// 1: the first and the last column are neighbours, as the grid spans a full circle.
-#ifndef WRAPS
-#define WRAPS 0
-#endif
-// Spacing of equally spaced bins, in waves per metre; 0: they are not equally spaced.
-#ifndef SPACING
-#define SPACING 0.0f
-#endif
-#ifndef SOURCES
-#define SOURCES 1
-#endif
-// 1: each source is removed before the next one is searched for: srp_phat/peel.cl.
-#ifndef PEELED
-#define PEELED 0
-#endif
-// Cosine of the least angle between two maxima.
-#ifndef SEPARATION
-#define SEPARATION 0.98f
-#endif
-// Directions of refinement: 0, 1 (across AXIS), 2 and 3.
-#ifndef DIMENSIONS
-#define DIMENSIONS 2
-#endif
+//! default CHANNELS 64
+//! default PIXELS 64
+//! default BINS 1
+//! default SPECTRA 1  // spectra per window, at least BINS
+//! default PHAT 1
+//! default SNR 0
+//! default SNR_FACTOR 4.0f
+//! default RISE 1.0f  // factor by which a floor rises from window to window
+//! default TINY 1e-12f
+//! default PLANE_WAVE 0
+//! default COLUMNS 0  // columns of the grid, whose planes lie behind each other; 0: pixels have no neighbours
+//! default ROWS 1
+//! default WRAPS 0  // 1: the first and the last column are neighbours, as the grid spans a full circle
+//! default SPACING 0.0f  // spacing of equally spaced bins, in waves per metre; 0: they are not equally spaced
+//! default SOURCES 1
+//! default PEELED 0  // 1: each source is removed before the next one is searched for: srp_phat/peel.cl
+//! default SEPARATION 0.98f  // cosine of the least angle between two maxima
+//! default DIMENSIONS 2  // directions of refinement: 0, 1 (across AXIS), 2 and 3
 // 1: refinement moves around the array's centre at one distance, by STEP radians; 0: along x, y and z, by STEP metres.
-#ifndef ROUND
-#define ROUND 0
-#endif
-#ifndef STEP
-#define STEP 0.02f
-#endif
-// 5 to the power of DIMENSIONS.
-#ifndef POINTS
-#define POINTS 25
-#endif
-// Axis of a line of angles: 0 against x, 1 against y.
-#ifndef AXIS
-#define AXIS 0
-#endif
-#ifndef REJECT_COMMON
-#define REJECT_COMMON 0
-#endif
-// Vectors of LANES pixels whose sums a work-item keeps.
-#ifndef VECTORS
-#define VECTORS 2
-#endif
-// Bins per tile, whose sums a work-item keeps; a multiple of RUN.
-#ifndef TILE_BINS
-#define TILE_BINS 16
-#endif
-// Channels, padded to whole tiles of microphones.
-#ifndef PADDED_CHANNELS
-#define PADDED_CHANNELS 64
-#endif
-// Number of pairs in the time domain, srp_phat/lags.cl; 0: it is not used.
-#ifndef MICROPHONE_PAIRS
-#define MICROPHONE_PAIRS 0
-#endif
-// Parts of pairs.
-#ifndef PAIR_PARTS
-#define PAIR_PARTS 1
-#endif
-#ifndef HAS_GAINS
-#define HAS_GAINS 0
-#endif
-#ifndef FEWEST_MICROPHONES
-#define FEWEST_MICROPHONES 4
-#endif
-// Metres.
-#ifndef NEAREST
-#define NEAREST 1e-3f
-#endif
-// Pa; above it sums of squares overflow, so a value counts as not finite.
-#ifndef LARGEST
-#define LARGEST 1e12f
-#endif
+//! default ROUND 0
+//! default STEP 0.02f
+//! default POINTS 25  // 5 to the power of DIMENSIONS
+//! default AXIS 0  // axis of a line of angles: 0 against x, 1 against y
+//! default REJECT_COMMON 0
+//! default VECTORS 2  // vectors of LANES pixels whose sums a work-item keeps
+//! default TILE_BINS 16  // bins per tile, whose sums a work-item keeps; a multiple of RUN
+//! default PADDED_CHANNELS 64  // channels, padded to whole tiles of microphones
+//! default MICROPHONE_PAIRS 0  // number of pairs in the time domain, srp_phat/lags.cl; 0: it is not used
+//! default PAIR_PARTS 1  // parts of pairs
+//! default HAS_GAINS 0
+//! default FEWEST_MICROPHONES 4
+//! default NEAREST 1e-3f  // metres
+//! default LARGEST 1e12f  // Pa; above it sums of squares overflow, so a value counts as not finite
 // Bits of nearfield::FrameFlag.
-#ifndef FLAG_MASKED
-#define FLAG_MASKED 2
-#endif
-#ifndef FLAG_NON_FINITE
-#define FLAG_NON_FINITE 16
-#endif
+//! default FLAG_MASKED 2
+//! default FLAG_NON_FINITE 16
 
 #define GROUP 256
 #define GROUPS ((PIXELS + GROUP - 1) / GROUP)

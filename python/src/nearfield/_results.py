@@ -44,7 +44,7 @@ class FileProduct:
         return magnitudes
 
     def level_rule(self) -> tuple[float, float, str]:
-        """Return dB a decade, the reference in the product's unit, and the unit of levels, as src/core/level.cpp has them."""
+        """Return dB a decade, the reference in the product's unit, and the unit of levels, as src/core/product.cpp has them."""
         unit = "" if self.unit == "1" else self.unit
         if unit in ("Pa", "Pa^2", "W/m^2") or (self.is_complex and unit in ("m/s", "m")):
             reference, per_decade, words = _REFERENCES[unit]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Reference values of ISO 1683, by unit: the value, 20 for a field's amplitude or 10 for a power, and its words. Pressures,
-# velocities and displacements are those of src/core/level.cpp.
+# velocities and displacements are those of src/core/product.cpp.
 _REFERENCES = {
     "Pa": (20e-6, 20.0, "20 uPa"), "Pa^2": (4e-10, 10.0, "20 uPa"), "m/s": (5e-8, 20.0, "50 nm/s"), "m": (1e-12, 20.0, "1 pm"),
     "W/m^2": (1e-12, 10.0, "1 pW/m^2"), "W": (1e-12, 10.0, "1 pW"),

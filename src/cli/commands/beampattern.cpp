@@ -15,8 +15,8 @@
 #include "cli/picture_options.hpp"
 #include "config/config.hpp"
 #include "core/error.hpp"
-#include "core/place_text.hpp"
-#include "files/array_files_on_disk.hpp"
+#include "core/text.hpp"
+#include "files/files.hpp"
 #include "processors/beamform/beam_pattern.hpp"
 #include "publish/outputs.hpp"
 

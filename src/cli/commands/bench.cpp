@@ -1,5 +1,3 @@
-#include "cli/commands/bench.hpp"
-
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -6,7 +6,6 @@
 #include "cli/command.hpp"
 #include "core/error.hpp"
 #include "publish/comparison/comparison.hpp"
-#include "publish/comparison/truth_comparison.hpp"
 
 namespace nearfield::cli {
 namespace {

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "cli/command.hpp"
-#include "cli/recorded_settings.hpp"
 #include "config/device_choice.hpp"
 #include "core/error.hpp"
 #include "pipeline/cross_spectra/cross_spectra.hpp"

@@ -16,7 +16,7 @@
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 #include "files/facts.hpp"
-#include "page/token.hpp"
+#include "page/guard.hpp"
 
 namespace nearfield::cli {
 namespace {

@@ -14,8 +14,8 @@
 #include "config/words.hpp"
 #include "config/yaml_reader.hpp"
 #include "core/error.hpp"
+#include "core/system/files.hpp"
 #include "core/system/network.hpp"
-#include "core/system/partial_file.hpp"
 #include "files/facts.hpp"
 
 namespace nearfield::cli {

@@ -34,9 +34,9 @@
 #include "control/socket/client.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
+#include "core/system/files.hpp"
 #include "core/system/host.hpp"
-#include "core/system/regular_file.hpp"
-#include "page/token.hpp"
+#include "page/guard.hpp"
 
 namespace nearfield::cli {
 namespace {

@@ -21,10 +21,10 @@
 #include "control/doctor/diagnosis.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
-#include "core/file_text.hpp"
 #include "core/system/clocks.hpp"
 #include "core/system/host.hpp"
 #include "core/system/limited_run.hpp"
+#include "core/text.hpp"
 
 namespace nearfield::cli {
 namespace {
@@ -35,7 +35,7 @@ using nlohmann::json;
 
 /// Time limit of children, which run concurrently, so that the command ends within ten seconds.
 constexpr double kDoctorLimit_s = 7.0;
-/// Time limit of the fallback after these, if nearfieldd has given no answer.
+/// Time limit of machine_answer(), in a further child, if nearfieldd has given no answer.
 constexpr double kMachineLimit_s = 2.0;
 
 struct DoctorArguments {
@@ -88,13 +88,13 @@ std::vector<Finding> findings_of(const json& answer, std::string_view check) {
   return some;
 }
 
-constexpr double kMebibyteOfDevice = 1024.0 * 1024.0;
+constexpr double kBytesOfMebibyte = 1024.0 * 1024.0;
 
 std::string device_text(const json& device) {
   return fmt::format("{} ({}, driver {}), {}, {:.0f} MiB of memory, {:.0f} KiB of local memory",
                      device.at("name").get<std::string>(), device.at("platform").get<std::string>(),
                      device.at("driver").get<std::string>(), device.at("is_gpu").get<bool>() ? "GPU" : "no GPU",
-                     device.at("global_memory_bytes").get<double>() / kMebibyteOfDevice,
+                     device.at("global_memory_bytes").get<double>() / kBytesOfMebibyte,
                      device.at("local_memory_bytes").get<double>() / 1024.0);
 }
 
@@ -146,11 +146,11 @@ Diagnosis memory_diagnosis(const json& answer) {
             .needed = "what the configuration keeps in memory",
             .mend = "see the check device"};
   }
-  const double host_free = memory.at("host_free_bytes").get<double>() / kMebibyteOfDevice;
+  const double host_free = memory.at("host_free_bytes").get<double>() / kBytesOfMebibyte;
   const bool is_known = memory.at("is_known").get<bool>();
   const std::string needed = is_known ? fmt::format("{:.0f} MiB of this machine, {:.0f} MiB of its device at least",
-                                                    memory.at("host_needed_bytes").get<double>() / kMebibyteOfDevice,
-                                                    memory.at("device_needed_bytes").get<double>() / kMebibyteOfDevice)
+                                                    memory.at("host_needed_bytes").get<double>() / kBytesOfMebibyte,
+                                                    memory.at("device_needed_bytes").get<double>() / kBytesOfMebibyte)
                                       : "known once the source is opened, which describes its array itself";
   Diagnosis result =
       control::diagnosis_of("memory", findings_of(answer, "memory"), fmt::format("{:.0f} MiB free", host_free), needed);
@@ -206,7 +206,8 @@ std::optional<Settings> settings_of(const DoctorArguments& arguments, std::vecto
   return std::nullopt;
 }
 
-std::int64_t step_ns() { return clock_ns(CLOCK_REALTIME) - monotonic_ns(); }
+/// The wall clock beside the monotonic one: what a step of it changes.
+std::int64_t wall_offset_ns() { return clock_ns(CLOCK_REALTIME) - monotonic_ns(); }
 
 /// Adds the checks that depend on a valid configuration. `all`: an object with the findings, from nearfieldd --check
 /// --json or json_of(); null: no process ended in time.
@@ -256,7 +257,7 @@ std::string configuration_name(const DoctorArguments& arguments) {
 }
 
 std::vector<Diagnosis> examine(const DoctorArguments& arguments) {
-  const std::int64_t before_ns = step_ns();
+  const std::int64_t before_ns = wall_offset_ns();
   std::vector<Finding> problems;
   const std::optional<Settings> settings = settings_of(arguments, problems);
   LimitedRun device(check_line(arguments, settings.has_value()), kDoctorLimit_s,
@@ -287,7 +288,7 @@ std::vector<Diagnosis> examine(const DoctorArguments& arguments) {
   diagnoses.push_back(control::governor_diagnosis({}));
   diagnoses.push_back(control::huge_pages_diagnosis({}));
   diagnoses.push_back(control::cache_diagnosis(cache_of(answer)));
-  diagnoses.push_back(control::clock_diagnosis({}, 1e-9 * static_cast<double>(step_ns() - before_ns)));
+  diagnoses.push_back(control::clock_diagnosis({}, 1e-9 * static_cast<double>(wall_offset_ns() - before_ns)));
   return diagnoses;
 }
 

@@ -6,11 +6,10 @@
 #include <optional>
 
 #include "cli/command.hpp"
-#include "cli/recorded_settings.hpp"
 #include "config/config.hpp"
 #include "config/device_choice.hpp"
 #include "core/error.hpp"
-#include "core/file_text.hpp"
+#include "core/text.hpp"
 #include "engine/microphone_watch.hpp"
 #include "files/files.hpp"
 #include "pipeline/microphones/microphone_inspection.hpp"

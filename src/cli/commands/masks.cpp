@@ -3,10 +3,9 @@
 #include <memory>
 
 #include "cli/command.hpp"
-#include "cli/recorded_settings.hpp"
 #include "config/device_choice.hpp"
 #include "core/error.hpp"
-#include "core/system/partial_file.hpp"
+#include "core/system/files.hpp"
 #include "pipeline/replay.hpp"
 
 namespace nearfield::cli {

@@ -12,8 +12,8 @@
 
 #include "cli/command.hpp"
 #include "core/daemon_settings.hpp"
+#include "page/guard.hpp"
 #include "page/http_server.hpp"
-#include "page/token.hpp"
 #include "version/version.hpp"
 
 namespace nearfield::cli {

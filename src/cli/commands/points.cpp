@@ -1,13 +1,15 @@
 #include <fmt/format.h>
 
+#include <complex>
 #include <iterator>
 #include <memory>
 #include <string_view>
 
 #include "cli/command.hpp"
 #include "core/error.hpp"
-#include "core/system/partial_file.hpp"
-#include "files/files.hpp"
+#include "core/images.hpp"
+#include "core/system/files.hpp"
+#include "files/results_file.hpp"
 
 namespace nearfield::cli {
 namespace {
@@ -20,16 +22,18 @@ struct PointsArguments {
 constexpr const char* kTitles = "frame,first_sample,timestamp_ns,flags,plane_m,frequency_hz,x_m,y_m,re,im\n";
 
 /// One line for each plane, frequency and point of a frame.
-std::string lines_of(const ImagesHeader& header, const ImageFrame& frame, std::uint64_t number) {
+std::string lines_of(const ResultHeader& header, const Frame& frame, std::uint64_t number) {
   std::string text;
+  const auto values = values_in<std::complex<float>>(header, frame.products, "points");
+  const std::vector<double>& points_m = header.coordinates("point");
   std::size_t index = 0;
-  for (const double plane_m : header.planes_m) {
-    for (const double frequency_hz : header.frequencies_hz) {
-      for (const PlanePoint& point : header.points) {
-        const std::complex<float> value = frame.points[index++];
-        fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{},{}\n", number, frame.first_sample,
-                       frame.timestamp_ns, frame.flags, plane_m, frequency_hz, point.x_m, point.y_m, value.real(),
-                       value.imag());
+  for (const double plane_m : header.coordinates("z")) {
+    for (const double frequency_hz : header.coordinates("frequency")) {
+      for (std::size_t point = 0; point < points_m.size(); point += 2) {
+        const std::complex<float> value = values[index++];
+        fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{},{}\n", number, frame.first_bit_time,
+                       frame.timestamp_ns, frame.flags, plane_m, frequency_hz, points_m[point], points_m[point + 1],
+                       value.real(), value.imag());
       }
     }
   }
@@ -37,15 +41,15 @@ std::string lines_of(const ImagesHeader& header, const ImageFrame& frame, std::u
 }
 
 void run(const PointsArguments& arguments) {
-  const ImagesReader reader(arguments.input);
-  const ImagesHeader& header = reader.header();
-  if (header.points.empty()) {
+  const ResultsReader reader = open_images(arguments.input);
+  const ResultHeader& header = reader.header(0);
+  if (points_of(header) == nullptr) {
     throw DataError(fmt::format("{}: expected /points, found none: replay with holography.points", arguments.input));
   }
   const auto write = [&](const auto& put) {
     put(kTitles);
-    for (std::uint64_t number = 0; number < reader.frames(); ++number) {
-      put(lines_of(header, reader.read(number), number));
+    for (std::uint64_t number = 0; number < reader.frames(0); ++number) {
+      put(lines_of(header, reader.read(0, number).frame, number));
     }
   };
   if (arguments.output.empty() || arguments.output == "-") {

@@ -8,9 +8,9 @@
 
 #include "cli/command.hpp"
 #include "cli/picture_options.hpp"
-#include "cli/recorded_settings.hpp"
 #include "config/device_choice.hpp"
 #include "core/error.hpp"
+#include "core/images.hpp"
 #include "engine/devices.hpp"
 #include "files/results_file.hpp"
 #include "publish/outputs.hpp"
@@ -39,14 +39,14 @@ struct ReplayArguments {
 
 /// " of 32 x 32 pixels, 2 frequencies, 1 plane"; " without images" if the first processor makes none.
 std::string text_of_images(const ResultHeader& header) {
-  const std::optional<ImagesHeader> images = images_header_of(header);
-  if (!images) {
+  if (images_or_points_of(header) == nullptr) {
     return " without images";
   }
-  const std::size_t frequencies = images->frequencies_hz.size();
-  const std::size_t planes = images->planes_m.size();
-  return fmt::format(" of {} x {} pixels, {} frequenc{}, {} plane{}", images->y_m.size(), images->x_m.size(),
-                     frequencies, frequencies == 1 ? "y" : "ies", planes, planes == 1 ? "" : "s");
+  const std::size_t frequencies = header.coordinates("frequency").size();
+  const std::size_t planes = header.coordinates("z").size();
+  return fmt::format(" of {} x {} pixels, {} frequenc{}, {} plane{}", header.coordinates("y").size(),
+                     header.coordinates("x").size(), frequencies, frequencies == 1 ? "y" : "ies", planes,
+                     planes == 1 ? "" : "s");
 }
 
 /// Prints the output of `--plan`: the frames of each processor, counted in hops from the start of the input.

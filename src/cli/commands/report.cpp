@@ -23,9 +23,9 @@
 #include "control/socket/client.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
+#include "core/system/files.hpp"
 #include "core/system/host.hpp"
 #include "core/system/limited_run.hpp"
-#include "core/system/partial_file.hpp"
 
 namespace nearfield::cli {
 namespace {

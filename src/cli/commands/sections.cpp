@@ -28,6 +28,7 @@ void run(const SectionsArguments& arguments) {
     (void)parse_frame_range(arguments.frames);
   }
   const ResultsReader reader(arguments.input);  // throws on other files
+  // Replaces this process by one of Python, which draws.
   become_overviews(
       {.command = "sections", .input = arguments.input, .folder = arguments.output, .pictures = arguments.pictures},
       {fmt::format("--at={}", fmt::join(arguments.at_m, ",")), "--map=" + arguments.map,

@@ -72,7 +72,7 @@ void add_send(CLI::App& app) {
   command->add_flag("--loop", settings.loop, "begin again at the end, until SIGINT or --duration");
   command->add_option("--duration", settings.duration_s, "seconds of the stream; 0: all");
   command->add_option("--bit-times", settings.elements_per_packet,
-                      "bit-times (or samples) in a packet; 0: 256, or as many as fit");
+                      "bit-times (or samples) in a packet; 0: 256, or as many as a packet holds if fewer");
   command->add_option("--first", settings.first_element, "number of the first bit-time (or sample)");
   command->add_option("--stream-id", settings.stream_id, "0: a random one, so that each run is a restart");
   command->add_flag("--no-crc", arguments->no_crc, "leave the CRC out");

@@ -14,13 +14,12 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/commands/tap_lines.hpp"
+#include "cli/commands/tap_outputs.hpp"
 #include "cli/commands/tap_products.hpp"
-#include "cli/commands/tap_sound.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 #include "core/frame.hpp"
-#include "core/microphone_use.hpp"
+#include "core/microphones.hpp"
 
 namespace nearfield::cli {
 namespace {

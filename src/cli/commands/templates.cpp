@@ -10,9 +10,8 @@
 #include "config/config.hpp"
 #include "config/device_choice.hpp"
 #include "core/error.hpp"
-#include "core/place_text.hpp"
-#include "files/array_files_on_disk.hpp"
-#include "files/templates_file.hpp"
+#include "core/text.hpp"
+#include "files/files.hpp"
 #include "pipeline/templates/make_templates.hpp"
 #include "processors/far_field/grid.hpp"
 

@@ -2,7 +2,6 @@
 #include <sys/un.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "config/schema/section.hpp"
 #include "config/words.hpp"
@@ -31,7 +30,6 @@ constexpr double kLongestAge_s = 1e10;
 constexpr std::int64_t kLargestRecording = std::int64_t{1} << 50;
 constexpr std::int64_t kSmallestQueue = kMebibyte;
 constexpr std::int64_t kLargestQueue = 16 * kGibibyte;
-constexpr std::uint32_t kHighestMode = 0777;
 constexpr int kHighestPriority = 99;
 constexpr int kHighestCpu = 1023;
 constexpr double kMostPollUs = 1e6;
@@ -96,30 +94,6 @@ Form<std::string> endpoint() {
   return or_word({"off", "none"}, "", where(text(), is_endpoint, "tcp://HOST:PORT, ipc://PATH or off"));
 }
 
-std::optional<std::uint32_t> parse_mode(const std::string& text) {
-  constexpr int kOctal = 8;
-  std::uint32_t mode = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, mode, kOctal);
-  return error == std::errc{} && stop == end && mode <= kHighestMode ? std::optional(mode) : std::nullopt;
-}
-
-/// An octal text such as 0660.
-Form<std::uint32_t> file_mode() {
-  Form<std::uint32_t> form;
-  form.facts = {.type = "octal text", .range = fmt::format("octal, 0 to {:04o}", kHighestMode)};
-  form.read = [](YamlMap& map, const std::string& key, const path&) -> std::optional<std::uint32_t> {
-    const std::optional<std::string> text = map.text(key);
-    const std::optional<std::uint32_t> mode = text ? parse_mode(*text) : std::nullopt;
-    if (text && !mode) {
-      map.problem(key, "an octal file mode from 0 to 0777");
-    }
-    return mode;
-  };
-  form.write = [](std::uint32_t mode) { return fmt::format("\"{:04o}\"", mode); };
-  return form;
-}
-
 void describe(Section& section, DaemonSettings::Source& source) {
   using Daemon = DaemonSettings;
   section.add("kind", source.kind,
@@ -172,9 +146,6 @@ void describe(Section& section, DaemonSettings::Source& source) {
 }
 
 void describe(Section& section, DaemonSettings::Access& access) {
-  section.add(
-      "mode", access.mode, file_mode(),
-      "mode of the socket's file; which users are admitted is decided by the peer's user as the kernel reports it");
   section.add("allowed_users", access.allowed_users, texts(),
               "names or numbers, beside root and the daemon's own user");
   section.add("allowed_groups", access.allowed_groups, texts(), "names or numbers; supplementary groups count");

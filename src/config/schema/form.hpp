@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "config/yaml_reader.hpp"
+#include "core/settings.hpp"
 
 /// Kinds of setting values: how each is read from YAML, written, and described.
 namespace nearfield::schema {
@@ -190,5 +191,10 @@ Form<Value> naming(Form<Value> form, const Word& word) {
   form.facts.words.push_back(word);
   return form;
 }
+
+/// all, "grid RxC", "spiral N", "random N" or a list of channels.
+Form<SubsetSettings> subset();
+/// Parses any of these except a list; empty for other text.
+std::optional<SubsetSettings> subset_of(std::string_view text);
 
 }  // namespace nearfield::schema

@@ -165,8 +165,6 @@ void describe(Section& section, OperatorSettings& operators) {
               "places of sources in place of the sheet, inside a body: CSV of x_m,y_m,z_m, or HDF5 with /points");
   section.add("templates", operators.templates_path, path_or_null("monopoles in the open"),
               "transfer functions from sources in place of the sheet, measured: a file of nearfield templates");
-  section.add("tolerance", operators.tolerance, number({"a share from", 1e-10, 1e-2}),
-              "share of the prior's power at the microphones that the modes leave out");
   Section& wall = section.section("wall", "A wall or floor beside the array, in which each source has an image.");
   wall.add("y_m", operators.wall.y_m, or_none(number(kPosition), "there is none"), "where it is, the plane y = y_m");
   wall.add("reflection", operators.wall.reflection, number({"a factor from", -1.0, 1.0}),
@@ -190,9 +188,7 @@ void describe(Section& section, HolographySettings& holography) {
                           {ImagerKind::kOperators,
                            "the same by a dense matrix a frequency: for microphones at any places, holes, walls and "
                            "measured transfer functions"},
-                          {ImagerKind::kNone,
-                           "no images: the mean square pressure of each row in their place, or of all microphones on "
-                           "no regular grid"}}),
+                          {ImagerKind::kNone, "no images: the section processors has the run's first processor"}}),
       "how images are made of spectra");
   section.add("standoff_m", holography.standoff_m, length_m(), "from the surface (z = 0) to the microphones");
   describe_images(section, holography, {});

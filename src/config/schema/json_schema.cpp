@@ -91,7 +91,6 @@ Json value_schema(const Facts& facts) {
       {"number", [](const Facts& f) { return or_words(bounded("number", f), f); }},
       {"text", [](const Facts& f) { return or_words(scalar(), f); }},
       {"path", [](const Facts& f) { return or_words(scalar(), f); }},
-      {"octal text", [](const Facts& f) { return or_words(scalar(), f); }},
       {"list of texts", [](const Facts& f) { return or_words(array_of(scalar()), f); }},
       {"list of integers", [](const Facts& f) { return one_or_list(bounded("integer", f), f); }},
       {"list of numbers", [](const Facts& f) { return one_or_list(bounded("number", f), f); }},

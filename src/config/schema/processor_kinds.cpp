@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include "config/device_choice.hpp"
@@ -15,14 +14,21 @@ namespace nearfield::schema {
 #include "processors/kinds.def"
 #undef NEARFIELD_PROCESSOR
 
-std::span<const ProcessorKind> processor_kinds() {
+namespace {
+
+std::vector<ProcessorKind>& known_kinds() {
 #define NEARFIELD_PROCESSOR(kind) kind##_kind(),
-  static const std::array kKinds = {
+  static std::vector<ProcessorKind> kinds = {
 #include "processors/kinds.def"
   };
 #undef NEARFIELD_PROCESSOR
-  return kKinds;
+  return kinds;
 }
+
+}  // namespace
+
+std::span<const ProcessorKind> processor_kinds() { return known_kinds(); }
+void add_processor_kind(const ProcessorKind& kind) { known_kinds().push_back(kind); }
 
 const ProcessorKind* processor_kind(std::string_view name) {
   const std::span<const ProcessorKind> kinds = processor_kinds();

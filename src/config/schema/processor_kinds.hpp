@@ -49,14 +49,30 @@ struct ProcessorKind {
   /// Needs for its settings. A sample window beside spectra is at most as long as theirs.
   ProcessorNeeds (*needs)(const KindSettings& own, const RunOfProcessor& run) =
       [](const KindSettings&, const RunOfProcessor&) { return ProcessorNeeds(); };
-  /// Set if the kind may work on all bins of bands; see settings_of() in config/spectra_of_processors.hpp.
+  /// Set if the kind may work on all bins of bands; see settings_of() below.
   BandsOfProcessor (*bands)(const KindSettings& own) = nullptr;
 };
 
-/// One for each line of src/processors/kinds.def.
+/// One for each line of src/processors/kinds.def, then those that were added.
 std::span<const ProcessorKind> processor_kinds();
+/// Adds a kind beside those of kinds.def; its other half is added by nearfield::add_processor(). Call it before other
+/// threads begin.
+void add_processor_kind(const ProcessorKind& kind);
 /// Null if there is no kind of this name.
 const ProcessorKind* processor_kind(std::string_view name);
 
 }  // namespace schema
+
+/// The bands that a processor computes with all bins, because its front_end gives no frequencies; none if it gives
+/// some, or if its kind or its settings have no bands.
+BandsOfProcessor bands_of(const ProcessorSettings& processor);
+
+/// The bins of one of these bands, ascending.
+std::vector<std::size_t> bins_of(const BandsOfProcessor& bands, const Band& band, const FrontEndSettings& front_end,
+                                 double sample_rate_hz);
+
+/// settings_of(settings, processor), with a front end that computes the bins of bands_of(processor), each once and
+/// ascending, if there are any at this sample rate.
+Settings settings_of(const Settings& settings, const ProcessorSettings& processor, double sample_rate_hz);
+
 }  // namespace nearfield

@@ -1,11 +1,12 @@
+#include "core/settings.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <string_view>
 
+#include "config/schema/form.hpp"
 #include "config/schema/section.hpp"
-#include "config/schema/subset.hpp"
-#include "core/ranges.hpp"
 
 namespace nearfield::schema {
 namespace {

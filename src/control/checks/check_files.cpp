@@ -8,11 +8,11 @@
 #include <cstring>
 
 #include "config/config.hpp"
-#include "control/checks/check_parts.hpp"
+#include "control/checks/check.hpp"
 #include "control/service/service_manager.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
-#include "core/system/file_descriptor.hpp"
+#include "core/system/files.hpp"
 #include "core/system/unix_server.hpp"
 
 namespace nearfield::control {

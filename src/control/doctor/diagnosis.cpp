@@ -16,10 +16,10 @@
 #include <set>
 #include <system_error>
 
-#include "config/data_rates.hpp"
-#include "control/checks/check_parts.hpp"
+#include "config/live_samples.hpp"
+#include "control/checks/check.hpp"
 #include "core/daemon_settings.hpp"
-#include "core/system/file_descriptor.hpp"
+#include "core/system/files.hpp"
 
 namespace nearfield::control {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "control/metrics/metrics.hpp"
-#include "core/system/mapped_memory.hpp"
+#include "core/system/memory.hpp"
 
 namespace nearfield::control {
 

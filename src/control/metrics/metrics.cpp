@@ -1,19 +1,120 @@
 #include "control/metrics/metrics.hpp"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <sstream>
+#include <system_error>
 #include <utility>
 
-#include "control/metrics/process_metrics.hpp"
+#include "core/system/clocks.hpp"
 
 namespace nearfield::control {
 namespace {
 
-using nlohmann::json;
-using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
+
+/// Fields of /proc/self/stat after the program's name, which may contain any character; proc(5) numbers them from 3 on.
+struct ProcessStatus {
+  double processor_ticks = 0.0;  ///< user and kernel time
+  double threads = 0.0;
+  double start_ticks = 0.0;  ///< time from boot
+  double virtual_bytes = 0.0;
+  double resident_pages = 0.0;
+};
+
+std::optional<ProcessStatus> process_status() {
+  constexpr std::size_t kFirst = 3;
+  std::ifstream file("/proc/self/stat");
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) {
+    return std::nullopt;
+  }
+  std::istringstream stream(text.substr(name_end + 1));
+  const std::vector<std::string> fields{std::istream_iterator<std::string>(stream),
+                                        std::istream_iterator<std::string>()};
+  constexpr std::size_t kLast = 24;
+  if (fields.size() <= kLast - kFirst) {
+    return std::nullopt;
+  }
+  const auto field = [&](std::size_t number) { return std::stod(fields[number - kFirst]); };
+  return ProcessStatus{.processor_ticks = field(14) + field(15),
+                       .threads = field(20),
+                       .start_ticks = field(22),
+                       .virtual_bytes = field(23),
+                       .resident_pages = field(24)};
+}
+
+/// Boot time, Unix time; with the ticks since then, it gives a process's start.
+std::optional<double> boot_time_s() {
+  std::ifstream file("/proc/stat");
+  for (std::string word; file >> word;) {
+    if (word == "btime") {
+      double seconds = 0.0;
+      file >> seconds;
+      return seconds;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<double> open_descriptors() {
+  std::error_code error;
+  double count = 0.0;
+  const std::filesystem::directory_iterator end;
+  for (std::filesystem::directory_iterator entry("/proc/self/fd", error); !error && entry != end;
+       entry.increment(error)) {
+    count += 1.0;
+  }
+  return error ? std::nullopt : std::optional(count - 1.0);  // without the descriptor of the folder itself
+}
+
+void add(std::vector<MetricFamily>& families, const char* name, const char* help, double value,
+         MetricType type = MetricType::Gauge) {
+  families.push_back({name, help, type, {}});
+  prometheus::ClientMetric& metric = families.back().metric.emplace_back();
+  (type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
+}
+
+/// Metrics of this process from /proc/self, under the names that Prometheus's clients use: processor time, resident and
+/// virtual memory, open descriptors and their limit, threads, and the start in Unix time. Unreadable values are left
+/// out.
+std::vector<MetricFamily> process_metrics() {
+  std::vector<MetricFamily> families;
+  if (const std::optional<ProcessStatus> status = process_status()) {
+    const auto ticks_hz = static_cast<double>(::sysconf(_SC_CLK_TCK));
+    add(families, "process_cpu_seconds_total", "Processor time of user and kernel", status->processor_ticks / ticks_hz,
+        MetricType::Counter);
+    add(families, "process_resident_memory_bytes", "Resident memory",
+        status->resident_pages * static_cast<double>(::sysconf(_SC_PAGESIZE)));
+    add(families, "process_virtual_memory_bytes", "Virtual memory", status->virtual_bytes);
+    add(families, "process_threads", "Threads", status->threads);
+    if (const std::optional<double> boot_s = boot_time_s()) {
+      add(families, "process_start_time_seconds", "When the process started, Unix time",
+          *boot_s + status->start_ticks / ticks_hz);
+    }
+  }
+  if (const std::optional<double> open = open_descriptors()) {
+    add(families, "process_open_fds", "Open file descriptors", *open);
+  }
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    add(families, "process_max_fds", "Most file descriptors that may be open", static_cast<double>(limit.rlim_cur));
+  }
+  return families;
+}
+
+using nlohmann::json;
+using prometheus::ClientMetric;
 using Labels = std::vector<ClientMetric::Label>;
 
 constexpr std::int64_t kRecentNs = 10'000'000'000;
@@ -56,17 +157,14 @@ void add_histogram(MetricFamily& family, const LatencyCounts& counts, Labels lab
 /// JSON cannot represent NaN.
 json finite_or_null(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
+}  // namespace
+
 json percentiles_ms(const LatencyCounts& counts) {
-  constexpr double kMedian = 0.5;
-  constexpr double kP99 = 0.99;
-  constexpr double kP999 = 0.999;
   const auto at = [&](double fraction) {
     return finite_or_null(kMillisecondsInASecond * counts.percentile_s(fraction));
   };
-  return {{"median", at(kMedian)}, {"p99", at(kP99)}, {"p999", at(kP999)}, {"max", at(1.0)}};
+  return {{"median", at(0.5)}, {"p99", at(0.99)}, {"p999", at(0.999)}, {"max", at(1.0)}};
 }
-
-}  // namespace
 
 const char* name_of(RecordingState state) {
   switch (state) {
@@ -292,6 +390,40 @@ json Metrics::status() const {
         {"bit_times", recorded},
         {"text", recording_text_}}},
   };
+}
+
+nlohmann::json clock_status() {
+  std::string why;
+  const std::optional<ClockState> state = read_clock_state(&why);
+  if (!state) {
+    return {{"synchronised", nullptr},
+            {"most_error_s", nullptr},
+            {"likely_error_s", nullptr},
+            {"tai_offset_s", nullptr},
+            {"text", why}};
+  }
+  return {{"synchronised", state->is_synchronised},
+          {"most_error_s", state->most_error_s},
+          {"likely_error_s", state->likely_error_s},
+          {"tai_offset_s", state->tai_offset_s},
+          {"text", ""}};
+}
+
+void add_clock_metrics(Metrics& metrics) {
+  const auto add = [&metrics](const char* name, const char* help, std::function<double(const ClockState&)> value) {
+    metrics.add_reader(name, help, [value = std::move(value)] {
+      const std::optional<ClockState> state = read_clock_state();
+      return state ? value(*state) : std::numeric_limits<double>::quiet_NaN();
+    });
+  };
+  add("clock_synchronised", "1 while the kernel counts the system's clock as synchronised; NaN: not known",
+      [](const ClockState& state) { return state.is_synchronised ? 1.0 : 0.0; });
+  add("clock_most_error_seconds", "Bound of the clock's error against UTC (maxerror); NaN: not known",
+      [](const ClockState& state) { return state.most_error_s; });
+  add("clock_likely_error_seconds", "The clock's error as the program that sets it estimates it; NaN: not known",
+      [](const ClockState& state) { return state.likely_error_s; });
+  add("clock_tai_offset_seconds", "TAI - UTC as the kernel has it, 0 where no program set it; NaN: not known",
+      [](const ClockState& state) { return static_cast<double>(state.tai_offset_s); });
 }
 
 }  // namespace nearfield::control

@@ -45,6 +45,9 @@ struct RunInfo {
   double hop_rate_hz = 0.0;  ///< frames per second that the configuration sets
 };
 
+/// {"median", "p99", "p999", "max"} in ms; null where nothing was counted, or too much of it lies in the last bucket.
+nlohmann::json percentiles_ms(const LatencyCounts& counts);
+
 /// All counts and measurements of a daemon. Functions that the stream's threads call are noexcept: relaxed atomics, no
 /// lock, no allocation. A scrape and a status convert the counts when they are requested. The mutex guards the texts
 /// and the recent past.
@@ -152,5 +155,13 @@ class Metrics : public prometheus::Collectable {
   double frame_rate_hz_ = 0.0;
   double uptime_s_ = 0.0;
 };
+
+/// State of the system's clock for `nearfield ctl status`: `synchronised`, `most_error_s`, `likely_error_s`,
+/// `tai_offset_s`, all null if the kernel refuses to report it; `text` then has the reason (else it is empty).
+nlohmann::json clock_status();
+
+/// Adds this state as metrics: clock_synchronised, clock_most_error_seconds, clock_likely_error_seconds and
+/// clock_tai_offset_seconds, which are NaN if the kernel refuses. Before the server starts.
+void add_clock_metrics(Metrics& metrics);
 
 }  // namespace nearfield::control

@@ -13,8 +13,8 @@ std::string usage_problem(const CLI::App& app, const CLI::ParseError& error, con
 
 /// Parses a command line, which runs the command that it names; every command gets -v and -q besides its own options.
 /// Returns the exit code, also for --help, --version and the hidden --describe-cli, which prints
-/// describe_command_line(). Throws UsageError with usage_problem(), and what the command throws; a UsageError then
-/// names the command that prints its help.
+/// all commands and options as JSON. Throws UsageError with usage_problem(), and what the command throws; a UsageError
+/// then names the command that prints its help.
 int parse_command_line(CLI::App& app, int argc, char** argv, const std::string& program);
 
 /// Prints the help of the command named by `words`, or of the program if they are empty. Throws UsageError if there is

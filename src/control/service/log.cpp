@@ -1,6 +1,7 @@
 #include "control/service/log.hpp"
 
 #include <spdlog/async.h>
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/sinks/systemd_sink.h>
 #include <spdlog/spdlog.h>
@@ -13,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "control/service/printable_lines.hpp"
-#include "control/service/realtime.hpp"
+#include "control/service/worker.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/system/host.hpp"
+#include "core/text.hpp"
 
 namespace nearfield::control {
 namespace {
@@ -137,6 +138,29 @@ void RateLimitedLog::report(std::string_view cause, const Period& over) {
 
 void RateLimitedLog::write(spdlog::level::level_enum level, std::string_view cause, const std::string& message) {
   logger_->log(level, "{} cause={}", message, cause);
+}
+
+namespace {
+
+class PrintableMessage : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm& /*time*/, spdlog::memory_buf_t& line) override {
+    const std::string text =
+        printable(std::string_view(message.payload.data(), message.payload.size()), LineEnds::kKept);
+    line.append(text.data(), text.data() + text.size());
+  }
+  [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<PrintableMessage>();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<spdlog::formatter> printable_lines(const std::string& pattern) {
+  constexpr char kFlag = '*';
+  auto formatter = std::make_unique<spdlog::pattern_formatter>();
+  formatter->add_flag<PrintableMessage>(kFlag).set_pattern(pattern + "%*");
+  return formatter;
 }
 
 }  // namespace nearfield::control

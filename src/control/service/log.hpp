@@ -1,5 +1,6 @@
 #pragma once
 #include <fmt/format.h>
+#include <spdlog/formatter.h>
 #include <spdlog/logger.h>
 
 #include <cstdint>
@@ -75,5 +76,9 @@ class RateLimitedLog {
   std::mutex mutex_;
   std::map<std::string, Period, std::less<>> periods_;
 };
+
+/// Formats log lines by spdlog's pattern, followed by the message. Control characters of the message except line ends
+/// are escaped: names of files and texts of clients may contain any.
+std::unique_ptr<spdlog::formatter> printable_lines(const std::string& pattern);
 
 }  // namespace nearfield::control

@@ -4,9 +4,13 @@
 #include <string>
 
 #include "control/socket/protocol.hpp"
-#include "core/system/file_descriptor.hpp"
+#include "core/system/files.hpp"
 
 namespace nearfield::control {
+
+/// A stream socket connected to `path`, whose reads and writes take at most `timeout_s`. Throws NoInputError if no
+/// process listens there, Error with kNoPermission if this user may not connect, else IoError.
+FileDescriptor connect_to(const std::string& path, double timeout_s);
 
 /// A client of a daemon's control socket.
 class Client {

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "control/service/realtime.hpp"
+#include "control/service/worker.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 
@@ -50,7 +50,7 @@ class ControlClient : public UnixClient {
   bool answer_next();
 
   const Handlers* handlers_;
-  std::string input_;     ///< incomplete request, and those after it
+  std::string input_;     ///< received and not answered yet: whole requests, then perhaps a part of one
   std::string output_;    ///< replies not sent yet
   bool closing_ = false;  ///< closes once the output is sent
 };

@@ -18,7 +18,7 @@ class Server : private UnixService {
 
   /// Listens when it returns. Refused clients are written to `log`. Throws what UnixServer throws.
   Server(const DaemonSettings::Control& settings, Handlers handlers, std::shared_ptr<RateLimitedLog> log);
-  /// Like UnixServer::rounds().
+  /// Passes of the thread's loop, at least one a second unless a request takes longer. Callable by any thread.
   [[nodiscard]] std::uint64_t rounds() const noexcept { return server_.rounds(); }
 
  private:

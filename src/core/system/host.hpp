@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -7,6 +8,8 @@ namespace nearfield {
 std::string host_name();
 /// The kernel's boot UUID, which changes at each boot; empty if it cannot be read (a service with ProcSubset=pid).
 std::string boot_id();
+/// A random number that tells one recording or ring from all others.
+std::uint64_t random_id();
 /// Memory that programs can still allocate without swapping, bytes (MemAvailable of /proc/meminfo); infinite if it
 /// cannot be read.
 double available_memory_bytes();

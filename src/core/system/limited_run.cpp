@@ -14,9 +14,10 @@
 #include <cstring>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "core/error.hpp"
-#include "core/system/memory_file.hpp"
+#include "core/system/files.hpp"
 
 namespace nearfield {
 namespace {
@@ -32,14 +33,7 @@ namespace {
   dup2(nowhere, STDERR_FILENO);
   int code = 0;
   try {
-    const std::string output = work();
-    for (std::size_t done = 0; done < output.size();) {
-      const ssize_t written = write(STDOUT_FILENO, output.data() + done, output.size() - done);
-      if (written < 0 && errno != EINTR) {
-        _exit(1);
-      }
-      done += static_cast<std::size_t>(std::max<ssize_t>(written, 0));
-    }
+    code = write_all(STDOUT_FILENO, work()) ? 0 : 1;
   } catch (...) {  // the parent reports that the child failed
     code = 1;
   }
@@ -62,18 +56,14 @@ std::string run_program_of(std::vector<std::string> line) {
 LimitedRun::LimitedRun(const std::function<std::string()>& work, double limit_s)
     : end_(std::chrono::steady_clock::now() +
            std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(limit_s))) {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-    throw IoError(fmt::format("can't make a pipe: {}", std::generic_category().message(errno)));
-  }
-  output_ = FileDescriptor(ends[0]);
-  const FileDescriptor input(ends[1]);
+  PipeEnds output = make_pipe();
+  output_ = std::move(output.read_end);
   process_ = fork();
   if (process_ < 0) {
     throw IoError(fmt::format("can't start a process: {}", std::generic_category().message(errno)));
   }
   if (process_ == 0) {
-    become_worker(work, input.get());
+    become_worker(work, output.write_end.get());
   }
   setpgid(process_, process_);  // both here and in the child, as either may run first
 }

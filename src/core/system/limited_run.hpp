@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/system/file_descriptor.hpp"
+#include "core/system/files.hpp"
 
 namespace nearfield {
 

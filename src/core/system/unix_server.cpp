@@ -198,9 +198,12 @@ void block_all_signals() {
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
 
+/// Any user may connect; the peer's user, as the kernel reports it, decides who is served.
+constexpr mode_t kSocketMode = 0666;
+
 UnixListener::Options listener_options(const UnixServer::Options& options) {
   return {.type = options.type,
-          .mode = options.access.mode,
+          .mode = kSocketMode,
           .serves_others = !options.access.allowed_users.empty() || !options.access.allowed_groups.empty(),
           .most_waiting = options.most_waiting};
 }

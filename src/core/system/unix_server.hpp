@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/daemon_settings.hpp"
-#include "core/system/file_descriptor.hpp"
+#include "core/system/files.hpp"
 #include "core/system/network.hpp"
 
 namespace nearfield {

@@ -41,8 +41,7 @@ class Unlocked {
 
 }  // namespace
 
-HealthTask::HealthTask(BackgroundWorker& worker, Hooks hooks)
-    : hooks_(std::move(hooks)), worker_(&worker), task_(worker.add([this] { work(); })) {}
+HealthTask::HealthTask(control::Worker& worker, Hooks hooks) : hooks_(std::move(hooks)), worker_(&worker) {}
 
 void HealthTask::prepare(Epoch& epoch) {
   const Settings& settings = epoch.plan.settings;
@@ -100,7 +99,7 @@ void HealthTask::look(const WindowView& view) {
     slot_.words.assign(block.begin(), block.end());
   }
   slot_.is_full = true;
-  worker_->run(task_);
+  worker_->run([this] { work(); });
 }
 
 void HealthTask::work() {

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "daemon/background/background_worker.hpp"
+#include "control/service/worker.hpp"
 #include "daemon/live/live_engine.hpp"
 #include "health/bit_statistics.hpp"
 #include "health/monitor.hpp"
@@ -30,7 +30,7 @@ class HealthTask {
     std::function<void(std::size_t bad)> too_many;  ///< more bad ones than can be masked
   };
   /// The worker must be closed before this is destroyed.
-  HealthTask(BackgroundWorker& worker, Hooks hooks);
+  HealthTask(control::Worker& worker, Hooks hooks);
   ~HealthTask() = default;
   HealthTask(const HealthTask&) = delete;
   HealthTask& operator=(const HealthTask&) = delete;
@@ -60,8 +60,7 @@ class HealthTask {
   void apply(std::unique_lock<std::mutex>& lock);
 
   Hooks hooks_;
-  BackgroundWorker* worker_;
-  std::size_t task_;
+  control::Worker* worker_;
   mutable std::mutex mutex_;
   Slot slot_;
   std::unique_ptr<health::Monitor> monitor_;

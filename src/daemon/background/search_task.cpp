@@ -33,8 +33,7 @@ json sources_json(const FoundWaves& found) {
 
 }  // namespace
 
-SearchTask::SearchTask(BackgroundWorker& worker, Adopt adopt)
-    : adopt_(std::move(adopt)), worker_(&worker), task_(worker.add([this] { work(); })) {}
+SearchTask::SearchTask(control::Worker& worker, Adopt adopt) : adopt_(std::move(adopt)), worker_(&worker) {}
 
 void SearchTask::prepare(const Epoch& epoch) {
   const SearchSchedule schedule = epoch.engine->search_schedule();
@@ -76,7 +75,7 @@ void SearchTask::look(const WindowView& view) {
   }
   number_ = schedule.looks_at(view.hop) ? number : SearchSchedule::kNoNumber;
   is_waiting_ = true;
-  worker_->run(task_);
+  worker_->run([this] { work(); });
 }
 
 std::shared_ptr<const Findings> SearchTask::search_in(SearchChain& chain, const Snapshot& taken) const {

@@ -8,7 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
-#include "daemon/background/background_worker.hpp"
+#include "control/service/worker.hpp"
 #include "daemon/live/live_engine.hpp"
 #include "engine/search_schedule.hpp"
 
@@ -22,7 +22,7 @@ class SearchTask {
   /// Passes on the findings, if the epoch has not changed. Called on the background thread.
   using Adopt = std::function<void(const SearchChain::Found& found, std::uint64_t epoch)>;
   /// The worker must be closed before this is destroyed.
-  SearchTask(BackgroundWorker& worker, Adopt adopt);
+  SearchTask(control::Worker& worker, Adopt adopt);
   ~SearchTask() = default;
   SearchTask(const SearchTask&) = delete;
   SearchTask& operator=(const SearchTask&) = delete;
@@ -49,8 +49,7 @@ class SearchTask {
   [[nodiscard]] std::shared_ptr<const Findings> search_in(SearchChain& chain, const Snapshot& taken) const;
 
   Adopt adopt_;
-  BackgroundWorker* worker_;
-  std::size_t task_;
+  control::Worker* worker_;
   mutable std::mutex mutex_;
   Snapshot waiting_;
   Snapshot taken_;  ///< used only by the background thread

@@ -144,7 +144,7 @@ std::vector<std::string> cadence_warnings(const EnginePlan& plan, std::span<cons
   std::vector<std::string> warnings;
   for (std::size_t i = 0; i < plan.settings.processors.size(); ++i) {
     const ProcessorSettings& processor = plan.settings.processors[i];
-    const double one_s = taken_s[i + 1];
+    const double one_s = taken_s[taken_s.size() - plan.settings.processors.size() + i];
     if (processor.every_hops > 1 && one_s > hop_s * processor.every_hops) {
       warnings.push_back(fmt::format(
           "processors.{0}: a frame of silence took {1:.3g} ms on this device, and every_hops: {2} leaves {3:.3g} ms: "

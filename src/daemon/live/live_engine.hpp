@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "core/daemon_settings.hpp"
+#include "daemon/live/cadences.hpp"
+#include "daemon/live/engine_input.hpp"
 #include "daemon/live/epoch.hpp"
 #include "daemon/live/publisher.hpp"
 #include "daemon/live/rates.hpp"
@@ -20,11 +22,12 @@ namespace nearfield::daemon {
 
 /// Times and losses of one published frame, which the engine's thread passes to LiveHooks::end.
 struct FrameReport {
-  std::int64_t taken_ns = 0;      ///< time to take its bits from the ring, except those fed ahead
-  std::int64_t computed_ns = 0;   ///< time to feed and compute
-  std::int64_t published_ns = 0;  ///< time to read its products and pass them to controllers, for the first processor
+  std::int64_t taken_ns = 0;  ///< time to take its bits from the ring and feed them, except those fed ahead
+  std::int64_t computed_ns = 0;
+  std::int64_t published_ns = 0;  ///< time to read its first products and pass them to controllers
   std::int64_t others_ns = 0;     ///< time for other processors, recorder and dashboards
-  std::int64_t out_mono_ns = 0;   ///< time of publication to controllers
+  /// Time at which controllers had its first frame; of a window whose processors have none yet, that of the window.
+  std::int64_t out_mono_ns = 0;
   std::int64_t capture_mono_ns = 0;
   std::uint64_t sequence = 0;
   std::uint64_t shed_hops = 0;
@@ -99,60 +102,43 @@ class LiveEngine {
   [[nodiscard]] Overload& overload() { return overload_; }
 
  private:
-  /// Data of one hop, or of a part of one.
-  struct Chunk {
-    std::uint64_t first = 0;  ///< position in elements
-    std::uint64_t elements = 0;
-    std::int64_t capture_mono_ns = 0;
-    std::uint64_t overwritten = 0;  ///< leading elements overwritten before they were taken; part of `missing`
-    std::span<const std::uint32_t> words;
-    std::span<const std::uint32_t> of_window;  ///< `words`, preceded by earlier words of the same window
-    std::int64_t window_mono_ns = 0;           ///< receipt time of the window's newest part; 0: none was taken
-    std::vector<MissingRun> missing;
+  /// The newest part of a window that was fed.
+  struct FedPart {
+    std::span<const std::uint32_t> words;  ///< words that follow on each other in memory, up to the newest
+    std::int64_t received_ns = 0;          ///< receipt time of the window's newest part; 0: none was taken
+    bool is_whole = true;                  ///< nothing of the last piece is missing
   };
+  // One hop, in this order:
+  WaitResult wait_for_window(std::int64_t deadline_ns);
+  [[nodiscard]] std::int64_t poll_ns() const;
+  WaitResult poll_for_window(std::uint64_t end, std::int64_t deadline_ns);
+  bool pass_over_gap();
+  void run_hop();
+  void shed(std::int64_t now_ns);
+  [[nodiscard]] Pauses pauses_at(std::int64_t now_ns) const;
+  void take_found();
+  void pass_on_mask();
+  [[nodiscard]] std::size_t windows_there() const;
+  FinishedBatch compute(std::size_t windows, FrameReport& report);
+  void feed(std::uint64_t first, std::uint64_t end, FedPart& part);
+  [[nodiscard]] WindowRange range_of(std::size_t windows) const;
+  void publish(const FinishedBatch& batch, std::size_t window, const Pauses& pauses, FrameReport& report);
+  [[nodiscard]] Frame stamped(std::size_t window, FrameReport& report);
+  [[nodiscard]] Frame of_processor(std::size_t processor, std::size_t window, const Frame& stamp) const;
+  void take_products(Frame& frame, const FinishedBatch& batch, std::size_t window);
+  void publish_bits(const Pauses& pauses);
+  void publish_late();
 
   void begin_stream();
-  [[nodiscard]] std::int64_t poll_ns() const;
-  WaitResult wait_for_window(std::int64_t deadline_ns);
-  WaitResult poll_for_window(std::uint64_t end, std::int64_t deadline_ns);
-  void feed_ahead(std::uint64_t end);
-  bool pass_over_gap();
-  [[nodiscard]] Pauses pauses_at(std::int64_t now_ns) const;
-  void shed(std::int64_t now_ns);
-  [[nodiscard]] std::size_t windows_there() const;
-  void take_between(std::uint64_t end_sample, const Pauses& pauses);
-  void take(std::uint64_t first_sample, std::span<std::uint32_t> words, Chunk& chunk);
-  FinishedBatch compute(std::size_t windows, const Pauses& pauses, FrameReport& report);
-  void feed(std::uint64_t first, std::uint64_t end, Chunk& chunk, const Pauses& pauses);
-  [[nodiscard]] WindowRange range_of(std::size_t windows) const;
+  void use_epoch();
+  void forget_parts();
+  void go_on();
+  void begin_anew(std::uint64_t first);
+  void pass_over(std::uint64_t hops, bool is_absent);
   /// Number of missing elements in samples of the stream.
   [[nodiscard]] std::uint64_t missing_in(const SampleSpan& span) const {
     return missing_.count(clock_.elements(span.first), clock_.elements(span.end));
   }
-  std::span<std::uint32_t> room_for(std::uint64_t words);
-  void push(std::uint64_t first_sample, std::span<const std::uint32_t> words);
-  void publish(const FinishedBatch& batch, std::size_t window, const Pauses& pauses, FrameReport& report);
-  [[nodiscard]] Frame stamped(std::size_t window, FrameReport& report);
-  void deliver(const Frame& stamp, std::int64_t begin_ns, const Pauses& pauses, FrameReport& report);
-  [[nodiscard]] Frame of_processor(std::size_t processor, std::size_t window, const Frame& stamp) const;
-  [[nodiscard]] std::int64_t window_begin_ns(std::int64_t end_ns, std::uint64_t elements) const;
-  void take_products(Frame& frame, const FinishedBatch& batch, std::size_t window);
-  void begin_late(const FinishedBatch& batch);
-  void publish_late();
-  void record(const Chunk& chunk, const Pauses& pauses);
-  void record_gap(std::uint64_t first, std::uint64_t elements, GapCause cause, std::int64_t mono_ns);
-  void record_overwritten(std::uint64_t first, std::uint64_t elements);
-  bool record_absent(std::uint64_t end_sample);
-  void count_absence(std::int64_t capture_mono_ns, std::uint64_t first_sample);
-  void use_epoch();
-  void forget_parts();
-  void take_found();
-  void pass_on_mask();
-  void take_cadences();
-  void align_cadences();
-  void go_on();
-  void begin_anew(std::uint64_t first);
-  void pass_over(std::uint64_t hops);
 
   IngestRing* ring_;
   LiveInput input_;
@@ -162,52 +148,27 @@ class LiveEngine {
   std::optional<double> poll_us_;
   std::unique_ptr<Epoch> epoch_;
   StreamClock clock_;
-  int processors_ = 1;  ///< processors that this thread may run on, when the stream began
+  int usable_processors_ = 1;  ///< processors that this thread could run on when the stream began
   Feeder feeder_;
+  FrameStamps stamps_;
+  EngineInput engine_input_;
+  BitsOutput bits_;
   std::shared_ptr<const MicrophoneMask> seen_mask_;  ///< mask in effect when the last batch began
   std::optional<std::vector<int>> passed_mask_;      ///< mask that the outputs have for this stream
   std::deque<SearchChain::Found> found_;             ///< findings not yet in effect, by their numbers
-
-  /// Cadence of a processor of the epoch.
-  struct Cadence {
-    std::string processor;
-    std::uint64_t every = 1;
-    std::uint64_t next = 0;  ///< the first hop number at which it is due again
-    std::uint64_t shed = 0;  ///< hops since its last frame
-    bool has_frames = false;
-  };
-  /// Pending frame of a slow-cadence processor, without its products.
-  struct LateFrame {
-    Frame frame;
-    FinishedBatch batch;
-    std::size_t window = 0;
-    Pauses pauses;  ///< state at its window
-  };
-  std::vector<Cadence> cadences_;  ///< [processor]
-  std::vector<Frame> prompt_;      ///< frames of the published window, for recorder and dashboards
-  std::vector<LateFrame> due_;     ///< slow-cadence frames due for the batch that is being published
-  std::vector<std::size_t> due_processors_;
-  std::vector<LateFrame> late_;  ///< slow-cadence frames begun, not yet published
+  Cadences cadences_;
+  std::vector<Frame> prompt_;  ///< frames of the published window, for recorder and dashboards
+  LateFrames late_;
 
   bool is_streaming_ = false;
-  StreamStart stream_;
-  std::uint64_t next_ = 0;           ///< first sample of the next window
-  std::uint64_t lost_recorded_ = 0;  ///< part of the ring's lost elements that recordings account for
-  std::uint64_t taken_ = 0;          ///< end of the samples taken from the ring
-  std::uint64_t imaged_end_ = 0;     ///< end of the newest imaged window, samples; the origin before the first
-  std::uint64_t sequence_ = 0;
-  std::uint64_t shed_ = 0;          ///< hops without a frame since the last one
-  std::uint64_t absent_ = 0;        ///< part of shed_, due to missing bits
-  std::int64_t imaged_ns_ = 0;      ///< receipt time of the last bit of the newest frame's window; 0: no frame yet
-  bool is_back_ = false;            ///< a stream has begun since the newest frame
+  std::uint64_t next_ = 0;          ///< first sample of the next window
+  std::uint64_t taken_ = 0;         ///< end of the samples taken from the ring
+  std::uint64_t imaged_end_ = 0;    ///< end of the newest imaged window, samples; the origin before the first
+  std::int64_t taken_ns_ = 0;       ///< receipt time of the samples taken last
   std::int64_t tai_offset_ns_ = 0;  ///< CLOCK_TAI minus CLOCK_MONOTONIC, before the frame
   MissingBits missing_;             ///< positions in elements
-  std::vector<Chunk> chunks_;       ///< one per window of a batch
-  Chunk between_;
-  std::vector<MissingRun> recorded_runs_;
-  std::vector<std::uint32_t> words_;        ///< words of samples, or between windows
-  std::deque<std::vector<float>> samples_;  ///< [piece], kept until the windows are computed
-  std::size_t pieces_ = 0;
+  std::vector<MissingRun> runs_;    ///< missing runs of a piece
+  std::vector<FedPart> fed_;        ///< one per window of a batch
 };
 
 }  // namespace nearfield::daemon

@@ -9,8 +9,8 @@
 #include "config/words.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
-#include "core/layout.hpp"
-#include "files/array_files_on_disk.hpp"
+#include "core/microphones.hpp"
+#include "files/files.hpp"
 #include "pipeline/input.hpp"
 
 namespace nearfield::daemon {

@@ -53,19 +53,4 @@ void Publisher::write(Priority priority, const Frame& frame, bool is_paused,
   }
 }
 
-void Publisher::record(const BitsPiece& piece, const Pauses& pauses) {
-  if (bits_ == nullptr) {
-    return;
-  }
-  if (!pauses.recordings || piece.cause != GapCause::kNotSent) {
-    bits_->push(piece);
-    return;
-  }
-  BitsPiece gap = piece;
-  gap.words = {};
-  gap.missing = {};
-  gap.cause = GapCause::kPaused;
-  bits_->push(gap);
-}
-
 }  // namespace nearfield::daemon

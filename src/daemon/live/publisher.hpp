@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/output.hpp"
+#include "core/frame.hpp"
 #include "engine/engine.hpp"
-#include "recording/bits_tap.hpp"
+#include "recording/lane.hpp"
 
 namespace nearfield::daemon {
 
@@ -42,9 +42,7 @@ class Publisher {
   /// Returns when controllers have the frame.
   void publish_to_controllers(const Frame& frame);
   void publish_to_others(const Frame& frame, const Pauses& pauses);
-  /// During a pause the recorder receives the piece as a gap that the daemon caused.
-  void record(const BitsPiece& piece, const Pauses& pauses);
-  [[nodiscard]] bool records_bits() const { return bits_ != nullptr; }
+  [[nodiscard]] BitsTap* recorder_of_bits() const { return bits_; }
   /// From any thread.
   [[nodiscard]] Counts counts() const { return {dashboard_frames_, recording_frames_}; }
 

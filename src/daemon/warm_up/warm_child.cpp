@@ -21,6 +21,7 @@
 #include "config/load_yaml.hpp"
 #include "core/error.hpp"
 #include "core/system/clocks.hpp"
+#include "core/system/files.hpp"
 #include "daemon/live/epoch.hpp"
 #include "files/nfr/nfr_json.hpp"
 
@@ -156,14 +157,8 @@ int take_output() {
 }
 
 void say(int output, const json& message) {
-  const std::string line = message.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
-  for (std::size_t said = 0; said < line.size();) {
-    const ssize_t bytes = write(output, line.data() + said, line.size() - said);
-    if (bytes <= 0) {
-      return;  // the parent has closed the pipe
-    }
-    said += static_cast<std::size_t>(bytes);
-  }
+  // It fails where the parent has closed the pipe.
+  (void)write_all(output, message.dump(-1, ' ', false, json::error_handler_t::replace) + '\n');
 }
 
 bool may_go_on() {

@@ -3,6 +3,8 @@
 
 #include <complex>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -111,5 +113,12 @@ std::string last_error();
 /// Property list of a file: everything is closed with the file; no lock is taken, so that a growing recording can be
 /// read; raw data goes to the system at once, so that it survives a kill.
 Properties file_access();
+
+/// Calls `read`, which calls HDF5, in a child process with this one's open files, and returns its result. Returns
+/// nothing when the child crashes, uses more than two seconds of processor time, or has not ended after half a minute:
+/// libhdf5 1.10.8 does both on damaged strings of variable length. Texts longer than `most_bytes` also give nothing.
+/// May be called on any thread. Throws IoError when no child can be created.
+std::optional<std::string> text_from_child(const std::function<std::optional<std::string>()>& read,
+                                           std::size_t most_bytes);
 
 }  // namespace nearfield::h5

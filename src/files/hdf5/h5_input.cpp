@@ -14,10 +14,10 @@
 #include <numeric>
 #include <optional>
 
-#include "core/system/file_descriptor.hpp"
-#include "files/hdf5/h5_child.hpp"
+#include "core/system/files.hpp"
+#include "files/format.hpp"
+#include "files/hdf5/h5.hpp"
 #include "files/hdf5/h5_types.hpp"
-#include "files/unknown_format.hpp"
 
 namespace nearfield::h5 {
 namespace {

@@ -77,7 +77,7 @@ class InputFile {
   [[nodiscard]] bool holds_numbers(const std::string& object) const;
   /// Type name such as "int16"; requires holds_numbers().
   [[nodiscard]] std::string type_of_numbers(const std::string& object) const;
-  /// String of fixed or variable length; the latter is read in a child process (h5_child.hpp).
+  /// String of fixed or variable length; the latter is read in a child process (h5.hpp).
   [[nodiscard]] std::string text_attribute(const std::string& object, const std::string& name) const;
   /// Integer of any width, within [least, most].
   [[nodiscard]] std::int64_t integer_attribute(const std::string& object, const std::string& name,

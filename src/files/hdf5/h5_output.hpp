@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/system/partial_file.hpp"
+#include "core/system/files.hpp"
 #include "files/hdf5/h5.hpp"
 
 namespace nearfield::h5 {

@@ -123,8 +123,9 @@ std::string_view entries_of(const Axis& axis) {
 std::vector<double> read_axis_values(const h5::InputFile& file, const std::string& place, const Axis& axis) {
   const KnownAxis* const known = known_axis(axis);
   if (known != nullptr && known->entry == Entry::kFrequency) {
-    // Images have no frequency 0; the first bin of a spectrum is at 0 Hz.
-    return read_frequencies(file, place, place == "/frequencies_hz" ? Lowest::kAbove0 : Lowest::k0);
+    // Images, whose quantity the root states, have no frequency 0; the first bin of a spectrum is at 0 Hz.
+    const bool is_of_images = place == "/frequencies_hz" && file.has_attribute("/", "quantity");
+    return read_frequencies(file, place, is_of_images ? Lowest::kAbove0 : Lowest::k0);
   }
   if (axis.components > 1) {
     const bool are_pairs = axis.components == 2;

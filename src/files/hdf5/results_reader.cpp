@@ -9,7 +9,9 @@
 #include <optional>
 #include <set>
 
-#include "core/product_values.hpp"
+#include "core/error.hpp"
+#include "core/images.hpp"
+#include "core/product.hpp"
 #include "core/settings.hpp"
 #include "files/format.hpp"
 #include "files/hdf5/results_layout.hpp"
@@ -26,7 +28,6 @@ constexpr std::array<std::string_view, 2> kLaterFigures = {"error_estimate", "ra
 /// A processor whose frames are read.
 struct Read {
   ResultHeader header;
-  std::optional<ImagesHeader> images;
   std::string group;
   std::string first_place;  ///< array with the most axes, which gives the number of frames
   std::vector<ProductDatasets<h5::InputDataset>> products;
@@ -53,17 +54,9 @@ std::vector<double> read_root_axis(const h5::InputFile& file, std::string_view d
   return read_axis_values(file, place_in("", dataset), *axis_named_by(dataset));
 }
 
-/// Reads a list of pairs; empty if it does not exist.
-template <typename Pair>
-std::vector<Pair> read_pairs(const h5::InputFile& file, std::string_view dataset) {
-  std::vector<Pair> pairs;
-  if (file.has(place_in("", dataset))) {
-    const std::vector<double> values = read_root_axis(file, dataset);
-    for (std::size_t i = 0; i < values.size(); i += 2) {
-      pairs.push_back({values[i], values[i + 1]});
-    }
-  }
-  return pairs;
+/// Reads pairs; empty if they do not exist.
+std::vector<double> read_pairs(const h5::InputFile& file, std::string_view dataset) {
+  return file.has(place_in("", dataset)) ? read_root_axis(file, dataset) : std::vector<double>();
 }
 
 /// Reads [entry][x, y, z] of an axis of the root that some files lack.
@@ -98,37 +91,37 @@ std::optional<std::int64_t> read_memory(const h5::InputFile& file, const std::st
 }
 
 /// Header of images from the root, by the names that its attributes and axes have always had.
-ImagesHeader read_images_header(const h5::InputFile& file) {
-  ImagesHeader header;
-  header.quantity = read_quantity(file);
-  header.unit = file.text_attribute(kRoot, "unit");
+ResultHeader read_images_header(const h5::InputFile& file) {
+  ResultHeader header;
+  const std::string quantity = read_quantity(file);
+  const std::string unit = file.text_attribute(kRoot, "unit");
   header.config = file.text_attribute(kRoot, "config");
   header.device = file.text_attribute(kRoot, "device");
   header.front_end = file.text_attribute(kRoot, "front_end");
-  header.frequencies_hz = read_root_axis(file, "frequencies_hz");
-  header.planes_m = read_root_axis(file, "planes_m");
-  header.x_m = read_root_axis(file, "x_m");
-  header.y_m = read_root_axis(file, "y_m");
-  header.points = read_pairs<PlanePoint>(file, "points_xy_m");
-  header.holds_images = header.points.empty() || file.has("/images");
-  if (header.holds_images) {
-    header.bands_hz = read_pairs<Band>(file, "bands_hz");
-  }
-  header.surface_m = read_places(file, "surface_m");
-  header.normals = read_places(file, "normal");
+  std::vector<double> frequencies_hz = read_root_axis(file, "frequencies_hz");
+  std::vector<double> planes_m = read_root_axis(file, "planes_m");
+  std::vector<double> x_m = read_root_axis(file, "x_m");
+  std::vector<double> y_m = read_root_axis(file, "y_m");
+  std::vector<double> points = read_pairs(file, "points_xy_m");
+  const bool has_images = points.empty() || file.has("/images");
+  header.axes = image_axes({{"frequency", std::move(frequencies_hz)},
+                            {"z", std::move(planes_m)},
+                            {"y", std::move(y_m)},
+                            {"x", std::move(x_m)},
+                            {"point", std::move(points)},
+                            {"band", has_images ? read_pairs(file, "bands_hz") : std::vector<double>()},
+                            {"surface", read_places(file, "surface_m")},
+                            {"normal", read_places(file, "normal")}});
+  add_image_products(header, quantity, unit, has_images);
   return header;
 }
 
-/// Products of a file without descriptions.
-ResultHeader undescribed_header(const h5::InputFile& file, const ImagesHeader& images) {
-  ResultHeader header = result_header(images);
-  const auto is_lacking = [&](const Product& product) {
+/// Removes figures that a file without descriptions lacks.
+void remove_lacking(const h5::InputFile& file, ResultHeader& header) {
+  std::erase_if(header.products, [&](const Product& product) {
     return std::find(kLaterFigures.begin(), kLaterFigures.end(), product.name) != kLaterFigures.end() &&
            !file.has(place_in("", product.name));
-  };
-  header.products.erase(std::remove_if(header.products.begin(), header.products.end(), is_lacking),
-                        header.products.end());
-  return header;
+  });
 }
 
 std::string text_or(const h5::InputFile& file, const std::string& object, const std::string& name,
@@ -219,9 +212,9 @@ void read_description(const h5::InputFile& file, const std::string& group, const
   }
 }
 
-/// Throws unless ResultHeader and ImagesHeader agree on the images.
-void require_images(const h5::InputFile& file, const ResultHeader& header, const ImagesHeader& images) {
-  for (const Product& expected : result_header(images).products) {
+/// Throws unless the header's products agree with those of images.
+void require_images(const h5::InputFile& file, const ResultHeader& header, const std::vector<Product>& images) {
+  for (const Product& expected : images) {
     const Product* const found = header.product(expected.name);
     if (found != nullptr && (found->axes != expected.axes || found->type != expected.type)) {
       throw file.wrong(place_in("", expected.name),
@@ -234,11 +227,13 @@ void require_images(const h5::InputFile& file, const ResultHeader& header, const
 Read read_first(const h5::InputFile& file) {
   Read first;
   const bool is_described = file.has_attribute(kRoot, "products");
+  std::vector<Product> images;
   if (!is_described || file.has_attribute(kRoot, "quantity")) {
-    first.images = read_images_header(file);
-    first.images->processor = text_or(file, kRoot, "processor", std::string(kFirstProcessor));
-    first.images->kind = text_or(file, kRoot, "kind", "");
-    first.header = undescribed_header(file, *first.images);
+    first.header = read_images_header(file);
+    first.header.processor = text_or(file, kRoot, "processor", std::string(kFirstProcessor));
+    first.header.kind = text_or(file, kRoot, "kind", "");
+    images = first.header.products;
+    remove_lacking(file, first.header);
   }
   if (is_described) {
     const ResultHeader known = std::move(first.header);
@@ -251,9 +246,7 @@ Read read_first(const h5::InputFile& file) {
     first.header.memory_hops = read_memory(file, kRoot);
     read_description(file, "", known, first.header);
   }
-  if (first.images) {
-    require_images(file, first.header, *first.images);
-  }
+  require_images(file, first.header, images);
   return first;
 }
 
@@ -267,7 +260,6 @@ Read read_further(const h5::InputFile& file, const std::string& name) {
   further.header.front_end = file.text_attribute(further.group, "front_end");
   further.header.memory_hops = read_memory(file, further.group);
   read_description(file, further.group, {}, further.header);
-  further.images = images_header_of(further.header);
   return further;
 }
 
@@ -382,19 +374,6 @@ void read_rows(const h5::InputFile& file, const Read& read, std::size_t index, s
 
 }  // namespace
 
-ResultFrame::ResultFrame(const ResultHeader& header) : places_(places_of(header)) {
-  memory_.resize(places_.bytes / sizeof(std::uint64_t));
-  for (std::size_t i = 0; i < places_.places.size(); ++i) {
-    products_.emplace_back(product(i));
-  }
-  frame.products = products_;
-}
-
-std::span<std::byte> ResultFrame::product(std::size_t index) {
-  const ProductPlaces::Place& place = places_.places[index];
-  return std::as_writable_bytes(std::span(memory_)).subspan(place.offset, place.bytes);
-}
-
 struct ResultsReader::State {
   h5::InputFile file;
   std::vector<Read> processors;
@@ -429,9 +408,6 @@ ResultsReader& ResultsReader::operator=(ResultsReader&&) noexcept = default;
 std::size_t ResultsReader::processors() const { return state_->processors.size(); }
 const ResultHeader& ResultsReader::header(std::size_t processor) const {
   return state_->processors.at(processor).header;
-}
-const std::optional<ImagesHeader>& ResultsReader::images_header(std::size_t processor) const {
-  return state_->processors.at(processor).images;
 }
 std::uint64_t ResultsReader::frames(std::size_t processor) const { return state_->processors.at(processor).frames; }
 std::uint64_t ResultsReader::room(std::size_t processor) const { return state_->processors.at(processor).room; }
@@ -512,6 +488,15 @@ std::vector<std::byte> ResultsReader::read_table(std::size_t processor, std::siz
   std::vector<std::byte> bytes(read.header.bytes(read.header.products.at(product)));
   read_rows(state_->file, read, product, frame, bytes);
   return bytes;
+}
+
+ResultsReader open_images(const std::filesystem::path& path) {
+  ResultsReader reader(path);
+  if (images_or_points_of(reader.header(0)) == nullptr) {
+    throw DataError(fmt::format("{}: /: found results of \"{}\", expected images or points", path.string(),
+                                reader.header(0).processor));
+  }
+  return reader;
 }
 
 }  // namespace nearfield

@@ -8,7 +8,8 @@
 #include <optional>
 #include <set>
 
-#include "core/product_values.hpp"
+#include "core/images.hpp"
+#include "core/product.hpp"
 #include "files/format.hpp"
 #include "files/hdf5/results_layout.hpp"
 #include "files/results_file.hpp"
@@ -136,9 +137,9 @@ struct ResultsWriter::State {
   /// Writes datasets expected by readers from before processors had names.
   void write_root(const ResultHeader& header) {
     write_format(file, FileKind::kImages);
-    if (const std::optional<ImagesHeader> images = images_header_of(header)) {
-      file.write_attribute(kRoot, "quantity", images->quantity);
-      file.write_attribute(kRoot, "unit", images->unit);
+    if (const Product* const shown = images_or_points_of(header)) {
+      file.write_attribute(kRoot, "quantity", shown->quantity);
+      file.write_attribute(kRoot, "unit", shown->unit);
     }
   }
 

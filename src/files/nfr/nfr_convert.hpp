@@ -38,7 +38,7 @@ struct ConvertedFrames {
   std::uint64_t damaged = 0;  ///< damaged frames left out
 };
 /// Writes frames of images. Throws DataError when there is no such processor or epoch, none in the range, several
-/// epochs and none selected, or when the frames are no images; and whatever ImagesWriter throws.
+/// epochs and none selected, or when the frames are no images; and whatever ResultsWriter throws.
 ConvertedFrames convert_frames(const Reader& reader, const std::filesystem::path& output, const FramesChoice& choice,
                                const ConvertRange& range, const ShareDone& done);
 

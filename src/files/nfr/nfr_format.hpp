@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/output.hpp"
+#include "core/frame.hpp"
 #include "files/files.hpp"
 
 /// The append-only recording (.nfr): consecutive records, each with a header and a payload that have their own CRC32C.
@@ -18,7 +18,7 @@ static_assert(std::endian::native == std::endian::little, "records are written a
 
 inline constexpr std::uint32_t kMagic = 0x3152464EU;  ///< "NFR1"
 inline constexpr std::uint16_t kVersion = 3;          ///< version written
-/// Older versions are read too; nfr_images.hpp has the differences.
+/// Older versions are read too; nfr_results.cpp has the differences.
 inline constexpr std::uint16_t kOldestVersion = 1;
 
 enum class Kind : std::uint16_t {
@@ -37,7 +37,7 @@ enum BitsFlag : std::uint32_t {
   kNotStored = 1,  ///< all its bit-times are missing, and the payload is empty
   kDropped = 2,    ///< the recorder's queue was full
   kPaused = 4,     ///< the daemon did not record because its engine was too far behind
-  kOverrun = 8,    ///< overwritten in the daemon's ring before the engine read them
+  kOverrun = 8,    ///< overwritten in the daemon's ring before they were recorded
 };
 
 struct RecordHeader {

@@ -12,7 +12,7 @@
 #include "core/error.hpp"
 #include "core/system/clocks.hpp"
 #include "files/nfr/nfr_format.hpp"
-#include "files/nfr/nfr_source.hpp"
+#include "files/nfr/nfr_reader.hpp"
 
 namespace nearfield::nfr {
 namespace {

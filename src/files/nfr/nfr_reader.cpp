@@ -9,7 +9,7 @@
 
 #include "core/crc32c.hpp"
 #include "core/error.hpp"
-#include "core/layout.hpp"
+#include "core/microphones.hpp"
 
 namespace nearfield::nfr {
 namespace {

@@ -1,14 +1,37 @@
 #pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/system/files.hpp"
 #include "files/nfr/nfr_format.hpp"
 #include "files/nfr/nfr_results.hpp"
-#include "files/nfr/nfr_source.hpp"
 
 namespace nearfield::nfr {
+
+/// The bytes of a recording: a file, with its length at opening, or memory.
+class Source {
+ public:
+  /// Throws NoInputError.
+  explicit Source(const std::filesystem::path& path);
+  explicit Source(std::span<const std::byte> memory) : memory_(memory), size_bytes_(memory.size()) {}
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+  [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
+  /// Fills `bytes` from `offset` on. Throws DataError when the file fails or became shorter.
+  void read(std::uint64_t offset, std::span<std::byte> bytes) const;
+
+ private:
+  std::filesystem::path path_;
+  FileDescriptor file_;
+  std::span<const std::byte> memory_;
+  std::uint64_t size_bytes_ = 0;
+};
 
 /// A record and its location.
 struct Record {

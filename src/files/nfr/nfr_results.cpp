@@ -4,16 +4,144 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <limits>
 #include <utility>
 
 #include "core/error.hpp"
-#include "files/nfr/nfr_images.hpp"
+#include "core/images.hpp"
 #include "files/nfr/nfr_json.hpp"
 
 namespace nearfield::nfr {
 namespace {
+
+/// True for versions 1 and 2, which hold the images of one processor and are no longer written.
+constexpr bool is_of_images(const RecordHeader& header) { return header.version <= 2; }
+
+/// Start of a result record of these versions. Then follow cutoff, slope, noise and, from version 2 on, error estimate
+/// [frequency] each, points [plane][frequency][point], images [plane][frequency][row][column].
+struct ImageFields {
+  std::uint64_t epoch = 0;
+  std::uint64_t frame_sequence = 0;
+  std::uint64_t shed_hops = 0;
+  std::uint64_t values = 0;  ///< [plane][frequency][row][column]
+  std::uint32_t stream_id = 0;
+  std::uint32_t window_bit_times = 0;
+  std::uint32_t valid_microphones = 0;
+  std::uint32_t frequencies = 0;
+};
+
+static_assert(sizeof(ImageFields) == 48);
+
+/// Content of an epoch record's JSON.
+struct ImagesEpoch {
+  std::uint64_t epoch = 0;
+  ResultHeader header;
+};
+
+/// Longer than any axis of an image; a product of four such lengths fits in 64 bits.
+constexpr std::size_t kLongestAxis = 32768;
+
+/// True if these versions could hold the products.
+bool is_possible(const ResultHeader& header) {
+  const auto fits = [&](std::string_view name) {
+    const Axis* const axis = header.axis(name);
+    return axis != nullptr && axis->size() > 0 && axis->size() <= kLongestAxis;
+  };
+  const Product* const images = images_of(header);
+  if (images == nullptr || header.product("bands") != nullptr || !fits("frequency") || !fits("z") || !fits("x") ||
+      !fits("y") || (header.axis("point") != nullptr && !fits("point"))) {
+    return false;
+  }
+  ResultHeader expected;
+  expected.axes = header.axes;
+  add_image_products(expected, images->quantity, images->unit);
+  return expected.has_layout_of(header);
+}
+
+bool has_error_estimates(const RecordHeader& header) { return header.version >= 2; }
+
+std::size_t point_values(const ResultHeader& images) {
+  const Product* const points = points_of(images);
+  return points == nullptr ? 0 : images.values(*points);
+}
+
+/// Size of a result; is_possible() bounds the counts.
+std::uint64_t payload_bytes(const RecordHeader& header, const ResultHeader& images) {
+  const std::uint64_t reports = has_error_estimates(header) ? 4 : 3;
+  return sizeof(ImageFields) + images.axis("frequency")->size() * reports * sizeof(float) +
+         (point_values(images) + images.values(*images_of(images))) * sizeof(std::complex<float>);
+}
+
+/// Moves the values at the start of `bytes` into those of a product.
+void take(std::span<const std::byte>& bytes, const ResultHeader& images, ResultFrame& frame, std::string_view name) {
+  if (const std::optional<std::size_t> index = images.index(name)) {
+    const std::span<std::byte> to = frame.product(*index);
+    std::copy_n(bytes.begin(), to.size(), to.begin());
+    bytes = bytes.subspan(to.size());
+  }
+}
+
+std::optional<ImagesEpoch> images_epoch_of(std::span<const std::byte> json) {
+  const auto result = built(json, [](const Json& object) {
+    const auto texts = [&](const char* key) { return object.at(key).get<std::string>(); };
+    const auto numbers = [&](const char* key) { return object.at(key).get<std::vector<double>>(); };
+    std::vector<double> points;
+    for (const auto& [x_m, y_m] : object.value("points_xy_m", std::vector<std::pair<double, double>>())) {
+      points.insert(points.end(), {x_m, y_m});
+    }
+    ImagesEpoch epoch{.epoch = integer_at<std::uint64_t>(object, "epoch"), .header = {}};
+    epoch.header.processor = kFirstProcessor;
+    epoch.header.config = texts("config");
+    epoch.header.device = texts("device");
+    epoch.header.front_end = texts("front_end");
+    epoch.header.axes = image_axes({{"frequency", numbers("frequencies_hz")},
+                                    {"z", numbers("planes_m")},
+                                    {"y", numbers("y_m")},
+                                    {"x", numbers("x_m")},
+                                    {"point", points}});
+    add_image_products(epoch.header, texts("quantity"), texts("unit"));
+    return epoch;
+  });
+  return result && is_possible(result->header) ? result : std::nullopt;
+}
+
+std::optional<ImageFields> image_fields_of(std::span<const std::byte> payload) {
+  ImageFields fields;
+  if (payload.size() < sizeof(fields)) {
+    return std::nullopt;
+  }
+  std::memcpy(&fields, payload.data(), sizeof(fields));
+  return fields;
+}
+
+/// Products of a result record, without its stamp: NaN for error estimates of version 1, and the power computed from
+/// the images. Nothing where the payload contradicts `images`.
+std::optional<ResultFrame> image_values_of(const RecordHeader& header, std::span<const std::byte> payload,
+                                           const ResultHeader& images) {
+  const std::optional<ImageFields> fields = image_fields_of(payload);
+  if (!fields || !is_possible(images) || fields->frequencies != images.axis("frequency")->size() ||
+      fields->values != images.values(*images_of(images)) ||
+      (!has_error_estimates(header) && point_values(images) > 0) || payload.size() != payload_bytes(header, images)) {
+    return std::nullopt;
+  }
+  ResultFrame frame(images);
+  payload = payload.subspan(sizeof(ImageFields));
+  take(payload, images, frame, "cutoff_rad_per_m");
+  take(payload, images, frame, "slope");
+  take(payload, images, frame, "noise_pa");
+  if (has_error_estimates(header)) {
+    take(payload, images, frame, "error_estimate");
+  } else {
+    std::ranges::fill(frame.values<float>(images, "error_estimate"), std::numeric_limits<float>::quiet_NaN());
+  }
+  take(payload, images, frame, "points");
+  take(payload, images, frame, "images");
+  radiated_power_w(images, frame.values<std::complex<float>>(images, "images"),
+                   frame.values<float>(images, "radiated_power_w"));
+  return frame;
+}
 
 /// Limits of a header. They bound the time that a forged one takes; the values are bounded by the file's size.
 constexpr std::size_t kMostAxes = 64;
@@ -127,8 +255,7 @@ Epoch epoch_of_object(const Json& object) {
 
 std::optional<Epoch> epoch_of_images(std::span<const std::byte> json) {
   const std::optional<ImagesEpoch> images = images_epoch_of(json);
-  return images ? std::optional(Epoch{.epoch = images->epoch, .processor = 0, .header = result_header(images->header)})
-                : std::nullopt;
+  return images ? std::optional(Epoch{.epoch = images->epoch, .processor = 0, .header = images->header}) : std::nullopt;
 }
 
 ResultFields fields_of(const ImageFields& fields, const RecordHeader& header) {
@@ -197,12 +324,9 @@ std::optional<ResultFields> result_fields_of(const RecordHeader& header, std::sp
 }
 
 FrameReader::FrameReader(const ResultHeader& header, double sample_rate_hz)
-    : places_(places_of(header)), sample_rate_hz_(sample_rate_hz), images_(images_header_of(header)) {
+    : places_(places_of(header)), sample_rate_hz_(sample_rate_hz), header_(header) {
   for (const Product& product : header.products) {
     most_rows_.push_back(product.form == Product::Form::kTable ? product.most_rows : 0);
-  }
-  if (images_ && !(images_->holds_images && images_->bands_hz.empty())) {
-    images_.reset();
   }
 }
 
@@ -250,12 +374,11 @@ bool FrameReader::find_products(const ResultFields& fields, std::span<const std:
 }
 
 bool FrameReader::find_images(const RecordHeader& record, std::span<const std::byte> payload) {
-  std::optional<ImageFrame> values = images_ ? image_values_of(record, payload, *images_) : std::nullopt;
-  if (!values) {
+  values_ = image_values_of(record, payload, header_);
+  if (!values_) {
     return false;
   }
-  values_ = std::move(*values);
-  products_ = products_of(*images_, values_);
+  products_.assign(values_->frame.products.begin(), values_->frame.products.end());
   return true;
 }
 

@@ -62,8 +62,8 @@ class FrameReader {
   ProductPlaces places_;
   std::vector<std::uint64_t> most_rows_;  ///< [product]; 0 for an array
   double sample_rate_hz_;
-  std::optional<ImagesHeader> images_;  ///< set where versions 1 and 2 could hold its products
-  ImageFrame values_;                   ///< values of a record of these versions
+  ResultHeader header_;
+  std::optional<ResultFrame> values_;  ///< products of a record of versions 1 and 2
   std::vector<std::span<const std::byte>> products_;
 };
 

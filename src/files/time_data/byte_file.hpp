@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "core/error.hpp"
-#include "core/system/file_descriptor.hpp"
+#include "core/system/files.hpp"
 
 namespace nearfield::time_data {
 

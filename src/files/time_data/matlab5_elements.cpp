@@ -1,11 +1,11 @@
-#include "files/time_data/matlab5_elements.hpp"
-
 #include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
 #include <limits>
+
+#include "files/time_data/matlab_file.hpp"
 
 namespace nearfield::time_data {
 namespace {

@@ -1,6 +1,8 @@
 #pragma once
 #include <complex>
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "core/settings.hpp"
 
@@ -26,5 +28,15 @@ std::complex<double> window_transform(WindowKind window, std::size_t length, dou
 
 /// Throws ConfigError where frequency and length are too small to distinguish tone and offset.
 AnalysisVector analysis_vector(WindowKind window, std::size_t length, double radians_per_step, bool remove_dc);
+
+/// True when the bin nearest to a frequency is neither 0 nor half the sample rate (or beyond).
+bool is_inner_bin(double frequency_hz, double sample_rate_hz, int window_samples);
+
+/// The nearest bin of each frequency; all must be inner ones.
+std::vector<std::uint32_t> nearest_bins(const std::vector<double>& frequencies_hz, double sample_rate_hz,
+                                        int window_samples);
+
+/// [n], periodic: hann is 1/2 - 1/2 cos(2 pi n / N) (Harris 1978), none is 1.
+std::vector<double> window_values(WindowKind kind, int window_samples);
 
 }  // namespace nearfield

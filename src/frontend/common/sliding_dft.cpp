@@ -9,7 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/frame.hpp"
-#include "frontend/common/clipping.hpp"
+#include "frontend/common/bit_ring.hpp"
 
 namespace nearfield {
 namespace {

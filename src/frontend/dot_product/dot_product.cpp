@@ -9,12 +9,11 @@
 #include <limits>
 #include <numbers>
 
-#include "frontend/common/spectral_bins.hpp"
+#include "frontend/common/analysis.hpp"
 #include "frontend/dot_product/settings.hpp"
 #include "frontend/dot_product/sliding_dot.hpp"
-#include "frontend/dot_product/thesis/thesis_stages.hpp"
-#include "frontend/samples/sample_front_end_reference.hpp"
-#include "frontend/samples/work.hpp"
+#include "frontend/samples/decimated_samples.hpp"
+#include "frontend/samples/samples_reference.hpp"
 
 namespace nearfield {
 namespace {
@@ -42,11 +41,6 @@ DotWork work_of(const FrontEndPlan& plan, const SampleSource& source) {
     work.scales.push_back(source.scale_pa(frequency_hz));
   }
   return work;
-}
-
-/// Variant of a named kernel. The thesis found that computed twiddles are faster (section 7.3.1).
-DotVariant named_variant(DotKernel kernel) {
-  return {.kernel = kernel, .computes_twiddles = thesis::is_reduction(kernel)};
 }
 
 /// Times one stage on the present contents of the ring.
@@ -98,8 +92,8 @@ DotProduct::DotProduct(const ocl::Device& device, const FrontEndPlan& plan)
     : frequencies_hz_(plan.settings.frequencies_hz),
       source_(device, plan, std::string(kDotStage)),
       work_(work_of(plan, source_)),
-      variant_(named_variant(plan.settings.own.get<DotProductSettings>().kernel)) {
-  if (plan.settings.own.get<DotProductSettings>().kernel == DotKernel::kAuto) {
+      variant_{.kernel = plan.settings.own.get<DotProductSettings>().kernel} {
+  if (variant_.kernel == DotKernel::kAuto) {
     choose(device);
   } else {
     stage_ = make_dot_stage(device, work_, variant_);

@@ -4,7 +4,7 @@
 #include "cl/measured_choice.hpp"
 #include "frontend/dot_product/dot_stage.hpp"
 #include "frontend/front_end.hpp"
-#include "frontend/samples/sample_source.hpp"
+#include "frontend/samples/decimated_samples.hpp"
 
 namespace nearfield {
 

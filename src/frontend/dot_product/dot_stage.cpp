@@ -8,17 +8,8 @@
 namespace nearfield {
 
 std::string name_of(const DotVariant& variant) {
-  std::string name(name_of(variant.kernel));
-  switch (variant.kernel) {
-    case DotKernel::kTiled:
-      return variant.parts == 1 ? name : fmt::format("{} in {} parts", name, variant.parts);
-    case DotKernel::kPlain:
-    case DotKernel::kMirrored:
-    case DotKernel::kFourOutput:
-      return fmt::format("{}, twiddles {}", name, variant.computes_twiddles ? "computed" : "fetched");
-    default:
-      return name;
-  }
+  const std::string_view name = name_of(variant.kernel);
+  return variant.parts == 1 ? std::string(name) : fmt::format("{} in {} parts", name, variant.parts);
 }
 
 std::complex<double> DotWork::coefficient(std::size_t frequency, std::size_t t) const {
@@ -32,14 +23,23 @@ ocl::Defines DotWork::defines() const {
 }
 
 std::unique_ptr<DotStage> make_dot_stage(const ocl::Device& device, const DotWork& work, const DotVariant& variant) {
-  return variant.kernel == DotKernel::kTiled ? make_tiled_stage(device, work, variant.parts)
-                                             : thesis::make_dot_stage(device, work, variant);
+  switch (variant.kernel) {
+    case DotKernel::kPlain:
+      return thesis::make_reduce_stage(device, work, 1);
+    case DotKernel::kMirrored:
+      return thesis::make_reduce_stage(device, work, 2);
+    case DotKernel::kFourOutput:
+      return thesis::make_reduce_stage(device, work, 4);
+    case DotKernel::kGemm:
+      return thesis::make_gemm_stage(device, work);
+    default:
+      return make_tiled_stage(device, work, variant.parts);
+  }
 }
 
 std::vector<DotVariant> dot_candidates(const ocl::Device& device, const DotWork& work) {
   std::vector<DotVariant> variants = tiled_candidates(device, work);
-  const std::vector<DotVariant> others = thesis::dot_candidates(device, work);
-  variants.insert(variants.end(), others.begin(), others.end());
+  variants.push_back({.kernel = DotKernel::kGemm});
   return variants;
 }
 

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "frontend/common/clipping.hpp"
+#include "frontend/common/bit_ring.hpp"
 
 namespace nearfield {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "frontend/common/sliding_dft.hpp"
 #include "frontend/front_end.hpp"
-#include "frontend/samples/sample_source.hpp"
+#include "frontend/samples/decimated_samples.hpp"
 
 namespace nearfield {
 

@@ -9,8 +9,8 @@
 
 #include "config/schema/front_end_kinds.hpp"
 #include "core/frame.hpp"
-#include "frontend/common/clipping.hpp"
-#include "frontend/common/spectral_bins.hpp"
+#include "frontend/common/analysis.hpp"
+#include "frontend/common/bit_ring.hpp"
 #include "frontend/common/work.hpp"
 #include "frontend/popcount/popcount_coefficients.hpp"
 #include "frontend/popcount/popcount_reference.hpp"

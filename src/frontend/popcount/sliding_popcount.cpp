@@ -6,7 +6,7 @@
 #include <bit>
 #include <numbers>
 
-#include "frontend/common/clipping.hpp"
+#include "frontend/common/bit_ring.hpp"
 #include "frontend/popcount/popcount_coefficients.hpp"
 #include "frontend/popcount/settings.hpp"
 

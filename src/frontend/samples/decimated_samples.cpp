@@ -6,7 +6,8 @@
 #include <numbers>
 #include <string_view>
 
-#include "frontend/common/clipping.hpp"
+#include "core/frame.hpp"
+#include "frontend/common/bit_ring.hpp"
 
 namespace nearfield {
 namespace {
@@ -87,4 +88,48 @@ std::complex<double> DecimatedSamples::scale_pa(double frequency_hz) const {
   return full_scale_pa(sensitivity_dbfs_) / (response * std::polar(1.0, radians_to_newest));
 }
 
+namespace {
+
+ocl::Defines window_defines(const FrontEndPlan& plan) {
+  return {{"CHANNELS", fmt::format("{}", plan.geometry.channels())},
+          {"WINDOW", fmt::format("{}", plan.settings.window_samples)},
+          {"CHECK_CLIPPING", plan.input_is_bits ? "1" : "0"},
+          {"CLIP_LEVEL", fmt::format("{}f", kClipLevel)},
+          {"FLAG_CLIPPED", fmt::format("{}u", static_cast<std::uint32_t>(kFlagClipped))}};
+}
+
+}  // namespace
+
+SampleSource::SampleSource(const ocl::Device& device, const FrontEndPlan& plan, std::string stage)
+    : stage_(std::move(stage)),
+      channels_(static_cast<std::size_t>(plan.geometry.channels())),
+      window_samples_(static_cast<std::size_t>(plan.settings.window_samples)),
+      decimated_(plan.samples ? plan.samples : std::make_shared<DecimatedSamples>(device, plan, window_samples_)),
+      is_alive_(device.upload<std::uint32_t>(alive_channels(plan), stage_)),
+      defines_(window_defines(plan)) {}
+
+void SampleSource::check_outputs(std::size_t frequencies, const ocl::Buffer<std::complex<float>>& spectra,
+                                 const ocl::Buffer<std::uint32_t>& status) const {
+  if (spectra.size() < channels_ * frequencies || status.size() < kStatusWords) {
+    throw Error(ExitCode::kInternal,
+                fmt::format("{}: expected room for {} spectra values and {} "
+                            "status words, found {} and {}",
+                            stage_, channels_ * frequencies, kStatusWords, spectra.size(), status.size()));
+  }
+}
+
+namespace work {
+
+WorkModel decimator(const FrontEndSizes& s) {
+  return {corner_turn(s),
+          // Four bytes of a word and five ages of each add a table's entry.
+          {.stage = "front_end/decimator/cic",
+           .bytes = s.hop_words() * s.microphones * (1.0 + kFirFactor) * kWord,
+           .operations = 20.0 * s.hop_words() * s.microphones},
+          {.stage = "front_end/decimator/fir",
+           .bytes = s.hop_words() * s.microphones * (1.0 + kFirFactor) * kFloat,
+           .operations = 2.0 * kFirTaps * s.hop_words() * s.microphones}};
+}
+
+}  // namespace work
 }  // namespace nearfield

@@ -7,11 +7,11 @@
 
 #include "config/schema/front_end_kinds.hpp"
 #include "core/frame.hpp"
-#include "frontend/common/spectral_bins.hpp"
+#include "frontend/common/analysis.hpp"
 #include "frontend/common/work.hpp"
 #include "frontend/walsh_fourier/settings.hpp"
-#include "frontend/walsh_fourier/thesis/direct_summation.hpp"
 #include "frontend/walsh_fourier/walsh_fourier_reference.hpp"
+#include "frontend/walsh_fourier/walsh_summation.hpp"
 
 namespace nearfield {
 namespace {

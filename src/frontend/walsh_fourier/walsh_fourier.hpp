@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "frontend/common/bit_ring.hpp"
-#include "frontend/common/clipping.hpp"
 #include "frontend/front_end.hpp"
 #include "frontend/walsh_fourier/walsh_summation.hpp"
 

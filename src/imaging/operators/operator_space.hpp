@@ -10,8 +10,9 @@
 
 #include "imaging/operators/operator_tables.hpp"
 #include "imaging/operators/prior.hpp"
+#include "imaging/sources/field_source.hpp"
 #include "imaging/sources/point_grid.hpp"
-#include "imaging/sources/source_space.hpp"
+#include "imaging/sources/source_table.hpp"
 
 namespace nearfield {
 
@@ -67,5 +68,15 @@ class OperatorSpace : public SourceSpace {
   Grid grid_;
   std::vector<Eigen::MatrixXd> grid_powers_;  ///< g^H (C + n)^{-1} g at every second position. [depth](step, y and x)
 };
+
+/// Searches for point sources beside the prior of operators in the spectra of every frequency (docs/how/operators.md).
+class PointSearch : public SourceSearch {
+ public:
+  /// Uses only the first plane's factors of the tables, [frequency].
+  PointSearch(const ImagePlan& plan, const std::shared_ptr<const std::vector<OperatorTables>>& tables);
+};
+
+/// The tables without the factors of further planes.
+std::vector<OperatorTables> tables_of_search(std::vector<OperatorTables> tables);
 
 }  // namespace nearfield

@@ -1,4 +1,5 @@
 #pragma once
+#include <Eigen/Dense>
 #include <atomic>
 #include <complex>
 #include <cstddef>
@@ -7,10 +8,32 @@
 #include <vector>
 
 #include "cl/cache_files.hpp"
-#include "imaging/operators/operator_model.hpp"
+#include "imaging/operators/prior.hpp"
 #include "imaging/shared/image_plan.hpp"
 
 namespace nearfield {
+
+/// Modes of the microphones' pressures: the covariance is modes diag(powers) modes^H, except for a share of its trace.
+struct OperatorModes {
+  Eigen::MatrixXcd modes;  ///< (microphone, mode), orthonormal columns
+  Eigen::VectorXd powers;  ///< [mode], descending
+};
+
+/// An operator imager's model at one frequency, in double precision; the prior's mean power at a microphone is 1.
+struct OperatorModel {
+  OperatorModes at_microphones;  ///< modes of the used microphones
+  /// Maps modes, divided by power + noise, to the image. [plane](pixel, mode)
+  std::vector<Eigen::MatrixXcd> images;
+  double prior_power = 0.0;  ///< the prior's variance, summed over the first plane's image
+};
+
+/// The model of sources of equal power, independent of each other, where C = G G^H and B = H G^H
+/// (docs/how/operators.md).
+OperatorModel make_operator_model(const PriorTransfer& transfer, double tolerance);
+/// The model of given covariances: of the microphones, and of images with them, in the scale of the first. prior_power:
+/// of the first image.
+OperatorModel make_operator_model(const Eigen::MatrixXcd& microphones, const std::vector<Eigen::MatrixXcd>& images,
+                                  double prior_power, double tolerance);
 
 /// Values per step of noise for the expected error of the first plane's image (docs/how/operators.md): the noise's part
 /// of the squared error for t = 1; the unresolved part for a scale of 1; 1 over the sum of g w; then, of g over that

@@ -10,7 +10,6 @@
 #include "imaging/operators/operator_memory.hpp"
 #include "imaging/operators/operator_space.hpp"
 #include "imaging/operators/operators_reference.hpp"
-#include "imaging/operators/point_search.hpp"
 #include "imaging/shared/image_surface.hpp"
 #include "imaging/shared/imager_reference.hpp"
 #include "imaging/shared/noise_steps.hpp"

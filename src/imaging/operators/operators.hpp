@@ -9,7 +9,6 @@
 #include "imaging/operators/operator_tables.hpp"
 #include "imaging/priors/microphones.hpp"
 #include "imaging/shared/imager.hpp"
-#include "imaging/shared/incomplete_frames.hpp"
 #include "imaging/sources/source_table.hpp"
 
 namespace nearfield {

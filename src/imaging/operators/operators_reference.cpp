@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "imaging/operators/operator_space.hpp"
-#include "imaging/operators/point_search.hpp"
 #include "imaging/operators/prior.hpp"
 #include "imaging/shared/imager_reference.hpp"
 #include "imaging/shared/search.hpp"
@@ -178,7 +177,7 @@ Operators::Frequency Operators::make_frequency(std::size_t frequency) const {
   const Eigen::MatrixXcd covariance = g * g.adjoint();
   const double mean = covariance.trace().real() / static_cast<double>(microphones);
   Frequency found;
-  found.covariance = within_factor(covariance / mean, plan_.holography.operators.tolerance);
+  found.covariance = within_factor(covariance / mean, OperatorSettings::kModesTolerance);
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXcd> solver(found.covariance);
   found.powers = solver.eigenvalues().cwiseMax(0.0);
   found.modes = solver.eigenvectors();

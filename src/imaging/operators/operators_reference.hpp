@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "imaging/shared/imager_reference.hpp"
-#include "imaging/shared/reference_images.hpp"
 #include "imaging/shared/search.hpp"
 #include "imaging/sources/source_reference.hpp"
 

@@ -8,7 +8,7 @@
 #include <numbers>
 #include <string>
 
-#include "imaging/pnah/stages.hpp"
+#include "imaging/pnah/staged_pnah.hpp"
 #include "imaging/shared/short_dft.hpp"
 
 namespace nearfield {

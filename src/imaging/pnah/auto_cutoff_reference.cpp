@@ -1,8 +1,8 @@
-#include "imaging/pnah/auto_cutoff_reference.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+
+#include "imaging/pnah/pnah_reference.hpp"
 
 namespace nearfield::reference {
 namespace {

@@ -6,10 +6,10 @@
 #include <limits>
 #include <numbers>
 
-#include "core/stoppable.hpp"
+#include "core/system/threads.hpp"
 #include "imaging/pnah/pnah_reference.hpp"
 #include "imaging/shared/search.hpp"
-#include "imaging/sources/source_search.hpp"
+#include "imaging/sources/source_table.hpp"
 
 namespace nearfield {
 namespace {

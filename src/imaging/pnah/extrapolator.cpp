@@ -3,7 +3,7 @@
 #include <numbers>
 
 #include "core/frame.hpp"
-#include "imaging/pnah/stages.hpp"
+#include "imaging/pnah/staged_pnah.hpp"
 
 namespace nearfield {
 namespace {

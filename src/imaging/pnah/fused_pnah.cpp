@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "imaging/pnah/stages.hpp"
+#include "imaging/pnah/staged_pnah.hpp"
 #include "imaging/priors/make_mask.hpp"
 #include "imaging/shared/short_dft.hpp"
 

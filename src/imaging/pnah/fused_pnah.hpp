@@ -7,8 +7,8 @@
 #include "cl/memory.hpp"
 #include "imaging/pnah/auto_cutoff.hpp"
 #include "imaging/pnah/cutoff_search.hpp"
+#include "imaging/priors/microphones.hpp"
 #include "imaging/shared/imager.hpp"
-#include "imaging/shared/incomplete_frames.hpp"
 
 namespace nearfield {
 

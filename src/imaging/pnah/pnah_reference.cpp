@@ -6,7 +6,6 @@
 #include <numbers>
 
 #include "core/frame.hpp"
-#include "imaging/pnah/auto_cutoff_reference.hpp"
 #include "imaging/pnah/cutoff_search.hpp"
 
 namespace nearfield::reference {

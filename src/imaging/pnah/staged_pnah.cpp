@@ -8,7 +8,6 @@
 
 #include "core/error.hpp"
 #include "core/frame.hpp"
-#include "imaging/pnah/stages.hpp"
 
 namespace nearfield {
 namespace {

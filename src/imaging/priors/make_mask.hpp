@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "imaging/shared/microphone_mask.hpp"
+#include "imaging/shared/array_plan.hpp"
 
 namespace nearfield {
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <complex>
 #include <cstdint>
 #include <memory>
@@ -6,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cl/memory.hpp"
 #include "imaging/shared/imager.hpp"
 
 namespace nearfield {
@@ -66,6 +68,22 @@ class Microphones {
   std::vector<bool> has_others_;      ///< true if the device holds others than prior_weights_, [frequency]
   ocl::Launch launch_;
   ocl::Launch predict_launch_{};  ///< no items if nothing is masked
+};
+
+/// Frames of a batch that an imager must not remember, INCOMPLETE in its arena: int [frame].
+class IncompleteFrames {
+ public:
+  static void reserve(ocl::Arena& arena, const ImagePlan& plan);
+  /// Marks all frames as whole. Waits.
+  void fill(const ocl::Device& device, const ocl::Arena& arena, const ImagePlan& plan);
+  /// Enqueues a transfer if this batch or the one before has an incomplete frame.
+  void enqueue(const ocl::Device& device, const FrameHops& hops);
+
+ private:
+  ocl::Buffer<std::int32_t> on_device_;
+  std::array<std::vector<std::int32_t>, 2> values_;  ///< alternating; each stays until the next batch is enqueued
+  std::size_t turn_ = 0;
+  bool has_some_ = false;
 };
 
 }  // namespace nearfield

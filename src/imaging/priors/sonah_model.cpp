@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/numerics.hpp"
-#include "core/stoppable.hpp"
+#include "core/system/threads.hpp"
 #include "imaging/priors/prior_models.hpp"
 #include "imaging/priors/surface_model.hpp"
 #include "imaging/shared/each_frequency.hpp"

@@ -1,14 +1,137 @@
 #pragma once
 #include <Eigen/Dense>
+#include <algorithm>
 #include <array>
 #include <complex>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
-#include "imaging/priors/class_factors.hpp"
 #include "imaging/shared/image_plan.hpp"
 #include "imaging/shared/noise_steps.hpp"
 
 namespace nearfield {
+
+/// Factors between the places of half an array, or half an image, and the modes of a parity class: a matrix (place,
+/// mode), in single precision as in kernels. If rows and columns are alike, half of a class follows from the other
+/// half, and class 2 from class 1; only the independent part is kept, since searches hold the factors of several priors
+/// for as long as a stream runs.
+/// Scalar: float or std::complex<float>.
+template <class Scalar>
+class ClassFactors {
+ public:
+  using Matrix = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;
+
+  ClassFactors() = default;
+  explicit ClassFactors(Matrix values)
+      : places_(values.rows()), values_(std::make_shared<const Matrix>(std::move(values))) {}
+  /// Factors for `side` rows and columns; swapping these keeps each mode (1) or changes its sign (-1). signs: [mode]
+  ClassFactors(const Matrix& values, Eigen::Index side, std::span<const int> signs)
+      : places_(values.rows()), side_(side), signs_(values.cols()) {
+    for (Eigen::Index mode = 0; mode < values.cols(); ++mode) {
+      signs_(mode) = signs[static_cast<std::size_t>(mode)];
+    }
+    Matrix kept(side * (side + 1) / 2, values.cols());
+    for (Eigen::Index place = 0; place < places_; ++place) {
+      if (!is_below(place)) {
+        kept.row(kept_of(place)) = values.row(place);
+      }
+    }
+    values_ = std::make_shared<const Matrix>(std::move(kept));
+  }
+  /// The modes with rows and columns swapped, `side` of each; shares the kept factors.
+  [[nodiscard]] ClassFactors transposed(Eigen::Index side) const {
+    ClassFactors out = *this;
+    out.side_ = side;
+    out.is_transposed_ = !is_transposed_;
+    return out;
+  }
+
+  /// Number of kept factors.
+  [[nodiscard]] Eigen::Index kept() const { return values_ ? values_->size() : 0; }
+  [[nodiscard]] Scalar at(Eigen::Index place, Eigen::Index mode) const {
+    const Eigen::Index own = is_transposed_ ? partner(place) : place;
+    const Scalar value = (*values_)(kept_of(own), mode);
+    return is_below(own) ? static_cast<float>(signs_(mode)) * value : value;
+  }
+  /// Maps (mode, column) to (place, column).
+  template <class Modes>
+  [[nodiscard]] auto times(const Modes& modes) const {
+    using Out = Eigen::Matrix<typename Modes::Scalar, Eigen::Dynamic, Eigen::Dynamic>;
+    if (modes.cols() == 0) {  // No rows can be taken of a matrix without columns.
+      return Out(places_, 0);
+    }
+    Out above(values_->rows(), modes.cols());
+    Out below(signs_.size() > 0 ? values_->rows() : 0, modes.cols());
+    const Out changed = signs_.size() > 0 ? Out(signs_.asDiagonal() * modes) : Out();
+    for (Eigen::Index first = 0; first < values_->rows(); first += kRowsAtOnce) {
+      const WideMatrix values = wide_rows(first);
+      above.middleRows(first, values.rows()) = values * modes;
+      if (signs_.size() > 0) {
+        below.middleRows(first, values.rows()) = values * changed;
+      }
+    }
+    Out out(places_, modes.cols());
+    for (Eigen::Index place = 0; place < places_; ++place) {
+      const Eigen::Index own = is_transposed_ ? partner(place) : place;
+      out.row(place) = (is_below(own) ? below : above).row(kept_of(own));
+    }
+    return out;
+  }
+  /// Maps (place, column) to (mode, column), by the transposed matrix.
+  template <class Places>
+  [[nodiscard]] auto transposed_times(const Places& places) const {
+    using Out = Eigen::Matrix<typename Places::Scalar, Eigen::Dynamic, Eigen::Dynamic>;
+    if (places.cols() == 0) {
+      return Out(values_->cols(), 0);
+    }
+    Out above = Out::Zero(values_->rows(), places.cols());
+    Out below = Out::Zero(signs_.size() > 0 ? values_->rows() : 0, places.cols());
+    for (Eigen::Index place = 0; place < places_; ++place) {
+      const Eigen::Index own = is_transposed_ ? partner(place) : place;
+      (is_below(own) ? below : above).row(kept_of(own)) = places.row(place);
+    }
+    Out out = Out::Zero(values_->cols(), places.cols());
+    for (Eigen::Index first = 0; first < values_->rows(); first += kRowsAtOnce) {
+      const WideMatrix values = wide_rows(first);
+      out += values.transpose() * above.middleRows(first, values.rows());
+      if (signs_.size() > 0) {
+        out += signs_.asDiagonal() * (values.transpose() * below.middleRows(first, values.rows()));
+      }
+    }
+    return out;
+  }
+
+ private:
+  /// Matrix in double precision, in which products are computed.
+  using WideMatrix = Eigen::Matrix<std::conditional_t<std::is_same_v<Scalar, float>, double, std::complex<double>>,
+                                   Eigen::Dynamic, Eigen::Dynamic>;
+  /// Number of kept rows that have a copy in double precision at a time.
+  static constexpr Eigen::Index kRowsAtOnce = 256;
+  [[nodiscard]] WideMatrix wide_rows(Eigen::Index first) const {
+    const Eigen::Index count = std::min(kRowsAtOnce, values_->rows() - first);
+    return values_->middleRows(first, count).template cast<typename WideMatrix::Scalar>();
+  }
+  [[nodiscard]] Eigen::Index partner(Eigen::Index place) const { return place % side_ * side_ + place / side_; }
+  /// True if a place follows from its partner.
+  [[nodiscard]] bool is_below(Eigen::Index place) const { return signs_.size() > 0 && place / side_ > place % side_; }
+  /// Row of values_ for a place or its partner.
+  [[nodiscard]] Eigen::Index kept_of(Eigen::Index place) const {
+    if (signs_.size() == 0) {
+      return place;
+    }
+    const auto [low, high] = std::minmax({place / side_, place % side_});
+    return high * (high + 1) / 2 + low;
+  }
+
+  Eigen::Index places_ = 0;
+  Eigen::Index side_ = 0;       ///< number of rows and columns if they may be swapped
+  bool is_transposed_ = false;  ///< true: values_ are those of the partners
+  Eigen::VectorXd signs_;       ///< [mode]; empty: every place is kept
+  std::shared_ptr<const Matrix> values_;
+};
 
 /// Parity classes of a field over the array: even or odd along x (bit 0) and along y (bit 1).
 inline constexpr int kParities = 4;

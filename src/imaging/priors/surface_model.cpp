@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/stoppable.hpp"
+#include "core/system/threads.hpp"
 #include "imaging/shared/image_surface.hpp"
 
 namespace nearfield {

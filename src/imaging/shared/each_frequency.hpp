@@ -5,7 +5,7 @@
 #include <future>
 #include <vector>
 
-#include "core/stoppable.hpp"
+#include "core/system/threads.hpp"
 
 namespace nearfield {
 

@@ -9,8 +9,8 @@
 #include <numbers>
 
 #include "core/error.hpp"
-#include "core/fft_length.hpp"
 #include "core/frame.hpp"
+#include "core/numerics.hpp"
 #include "imaging/shared/image_surface.hpp"
 
 namespace nearfield {
@@ -110,9 +110,10 @@ bool ImagePlan::measures_cutoff() const {
 
 int ImagePlan::search_every_hops() const {
   const ImagerKind imager = resolve_imager(*this);
-  const bool searches =
-      imager == ImagerKind::kSonah || (imager == ImagerKind::kOperators && searches_points(*this)) || searches_cutoff();
-  return searches ? holography.search_every_frames : 0;
+  const bool may_search =
+      searches && (imager == ImagerKind::kSonah || (imager == ImagerKind::kOperators && searches_points(*this)) ||
+                   searches_cutoff());
+  return may_search ? holography.search_every_frames : 0;
 }
 
 std::int64_t ImagePlan::memory_hops() const {

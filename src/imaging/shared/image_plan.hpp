@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/frame.hpp"
-#include "core/image_grid.hpp"
+#include "core/images.hpp"
 #include "core/settings.hpp"
 #include "imaging/shared/array_plan.hpp"
 
@@ -49,6 +49,7 @@ struct ImagePlan : ArrayPlan {
   int batches_in_flight = 1;             ///< batches whose results are kept on the host at a time: 1 or 2
   std::shared_ptr<const ImageSurface> surface = nullptr;     ///< imaged in place of planes; null: planes
   std::shared_ptr<const OperatorSources> sources = nullptr;  ///< sources of the prior of operators; null: a flat sheet
+  bool searches = true;                                      ///< false: it is imaged without the findings of a search
   std::string section = "holography.";  ///< section of the configuration with the settings `holography`
 
   [[nodiscard]] PaddedAxis rows() const;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/array_files.hpp"
-#include "core/image_grid.hpp"
+#include "core/images.hpp"
+#include "core/microphones.hpp"
 
 namespace nearfield {
 

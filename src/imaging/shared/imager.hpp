@@ -8,8 +8,8 @@
 
 #include "cl/device.hpp"
 #include "core/frame.hpp"
+#include "imaging/shared/array_plan.hpp"
 #include "imaging/shared/image_plan.hpp"
-#include "imaging/shared/microphone_mask.hpp"
 #include "imaging/shared/search.hpp"
 
 namespace nearfield {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/frame.hpp"
-#include "imaging/shared/microphone_mask.hpp"
-#include "imaging/shared/reference_images.hpp"
+#include "imaging/shared/array_plan.hpp"
+#include "imaging/shared/imager_reference.hpp"
 
 namespace nearfield::reference {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/frame.hpp"
+#include "imaging/shared/array_plan.hpp"
 #include "imaging/shared/image_plan.hpp"
-#include "imaging/shared/microphone_mask.hpp"
 
 namespace nearfield {
 

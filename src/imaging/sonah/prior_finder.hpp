@@ -10,7 +10,7 @@
 
 #include "imaging/priors/prior_models.hpp"
 #include "imaging/shared/search.hpp"
-#include "imaging/sources/source_search.hpp"
+#include "imaging/sources/source_table.hpp"
 #include "imaging/sources/wave_finder.hpp"
 
 namespace nearfield {

@@ -3,7 +3,7 @@
 #include <complex>
 #include <vector>
 
-#include "imaging/shared/reference_images.hpp"
+#include "imaging/shared/imager_reference.hpp"
 #include "imaging/shared/search.hpp"
 
 /// Sonah's priors in plain double precision, from the formulas of docs/how/sonah.md, and the likelihood of a field

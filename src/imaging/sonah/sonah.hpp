@@ -10,7 +10,6 @@
 #include "imaging/priors/prior_models.hpp"
 #include "imaging/priors/sonah_model.hpp"
 #include "imaging/shared/imager.hpp"
-#include "imaging/shared/incomplete_frames.hpp"
 #include "imaging/sonah/sonah_arrays.hpp"
 #include "imaging/sources/source_table.hpp"
 

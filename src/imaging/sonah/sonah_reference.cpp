@@ -18,7 +18,7 @@
 namespace nearfield::reference {
 namespace {
 
-constexpr double kHold = 3.0;
+constexpr double kHold = 3.0;  ///< largest excess of -ln likelihood at which the held step of noise is kept
 
 /// Factor from pressure to the plan's quantity; displacement is velocity over j omega.
 Complex factor_of(Complex kz, double k, const ImagePlan& plan) {
@@ -197,7 +197,7 @@ int step_of_least(const std::vector<double>& costs) {
   return static_cast<int>(std::min_element(costs.begin(), costs.end()) - costs.begin());
 }
 
-/// Memory number `which`, including this frame.
+/// Memory 0 (begins in even halves) or 1 (in odd ones), after a frame in the half number `half`.
 Sonah::NoiseMemory noise_remembered(Sonah::NoiseMemory memory, int which, std::int64_t half,
                                     const std::vector<double>& costs) {
   const std::int64_t begun_half = half % 2 == which ? half : half - 1;
@@ -366,7 +366,7 @@ bool Sonah::fills_residual(std::size_t frequency) const {
 }
 
 void Sonah::make_fill(const std::vector<int>& masked) {
-  constexpr double kNoise = 1e-4;
+  constexpr double kNoise = 1e-4;  // relative to the field's power at a microphone
   if (fill_.is_made && masked == fill_.masked) {
     return;
   }
@@ -479,9 +479,9 @@ Images Sonah::image(std::span<const Complex> spectra, const ImagePlan& masked, c
 
 namespace {
 
-class SonahProcessor : public Imager {
+class SonahImager : public Imager {
  public:
-  explicit SonahProcessor(const ImagePlan& plan) : plan_(plan), masked_plan_(plan), sonah_(plan) {}
+  explicit SonahImager(const ImagePlan& plan) : plan_(plan), masked_plan_(plan), sonah_(plan) {}
   Images image(std::span<const Complex> spectra) override { return sonah_.image(spectra, masked_plan_, take_hop()); }
   void use(const MicrophoneMask& mask) override {
     masked_plan_.dead_channels.assign(mask.channels.begin(), mask.channels.end());
@@ -508,6 +508,6 @@ class SonahProcessor : public Imager {
 
 }  // namespace
 
-std::unique_ptr<Imager> make_sonah(const ImagePlan& plan) { return std::make_unique<SonahProcessor>(plan); }
+std::unique_ptr<Imager> make_sonah(const ImagePlan& plan) { return std::make_unique<SonahImager>(plan); }
 
 }  // namespace nearfield::reference

@@ -7,20 +7,20 @@
 #include <vector>
 
 #include "imaging/shared/imager_reference.hpp"
-#include "imaging/shared/reference_images.hpp"
 #include "imaging/shared/search.hpp"
 #include "imaging/sources/source_reference.hpp"
 
-/// Statistically optimised near-field holography in plain double precision, from the formulas of docs/how/sonah.md:
-/// whole covariance matrices, no parity, another quadrature.
+/// Statistically optimised near-field holography in plain double precision, from the formulas of docs/how/sonah.md.
+/// Unlike the device, it does not split covariances by even and odd symmetry, and it integrates by Simpson's rule.
 namespace nearfield::reference {
 
 class Sonah {
  public:
   explicit Sonah(const ImagePlan& plan);
-  /// One of the two memories of a frequency's noise.
+  /// One of two memories of a frequency's noise, restarted every kMemoryHops hops, half of that after each other;
+  /// frames use the older one. A step is an index of noise_of(), the ratio of noise to prior power.
   struct NoiseMemory {
-    std::int64_t begun_half = 0;  ///< number of the half of a memory in which it began
+    std::int64_t begun_half = 0;  ///< hop / kMemoryHalf at its start
     int frames = 0;               ///< 0: nothing is remembered
     int held = -1;                ///< step; -1 while it settles
     std::vector<double> sums;     ///< [step], costs of the frames of its first half
@@ -32,14 +32,14 @@ class Sonah {
   Images image(std::span<const Complex> spectra) { return image(spectra, plan_, FrameHop()); }
   /// Forgets the noise of all frames.
   void forget();
-  /// Sets the priors, and the plane waves and point sources to fit, from the next frame on; only the sources'
-  /// wavenumbers, positions, amplitudes and noise are used, and the noise of the residual at masked microphones.
+  /// Sets the priors, and the plane waves and point sources to fit, from the next frame on. Kernel tables and weights
+  /// for the device are ignored.
   void use(const WaveFindings& findings);
 
  private:
   using Source = SourceProblem::Source;
   struct Frequency {
-    Eigen::VectorXd powers;                    ///< [mode]
+    Eigen::VectorXd powers;                    ///< [mode], relative to the field's variance at a microphone
     Eigen::MatrixXd modes;                     ///< (microphone, mode)
     std::vector<Eigen::MatrixXcd> images;      ///< [plane](pixel, mode)
     double prior = 0.0;                        ///< variance of the first plane's image, summed over pixels
@@ -48,16 +48,17 @@ class Sonah {
     FoundWaves found;
   };
   static Frequency make_frequency(std::size_t frequency, const ImagePlan& plan);
-  /// Step of noise for a frame with these costs, which are added to both memories.
+  /// Step of noise for a frame with these costs, from the older memory. Both memories are updated if the frame has all
+  /// its bits.
   static int noise_of_frame(Frequency& frequency, const std::vector<double>& costs, const FrameHop& hop);
-  /// Predictions of masked microphones from all others, for the mask used last: by the layer, or from the residual of
-  /// sources.
+  /// Predictions of masked microphones from all others, for the mask used last: under the prior kLayer, or, where the
+  /// search has supplied them, under its prior and noise.
   struct PriorFill {
     bool is_made = false;
     std::vector<int> masked;
     std::vector<Eigen::MatrixXd> of_frequency;  ///< (masked, microphone), 0 for masked ones
   };
-  /// True if the search's own prediction belongs to the mask in use.
+  /// True if the search's own prediction was made for exactly the mask in use.
   [[nodiscard]] bool fills_residual(std::size_t frequency) const;
   void make_fill(const std::vector<int>& masked);
   void fill(Eigen::Ref<Eigen::VectorXcd> field, std::size_t frequency) const;

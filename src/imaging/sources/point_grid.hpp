@@ -6,8 +6,8 @@
 
 #include "imaging/shared/image_plan.hpp"
 #include "imaging/shared/search.hpp"
+#include "imaging/sources/field_source.hpp"
 #include "imaging/sources/source_modes.hpp"
-#include "imaging/sources/source_space.hpp"
 
 namespace nearfield {
 

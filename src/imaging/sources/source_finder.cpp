@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/stoppable.hpp"
+#include "core/system/threads.hpp"
 #include "imaging/shared/noise_steps.hpp"
 
 namespace nearfield {

@@ -9,7 +9,6 @@
 
 #include "imaging/shared/search.hpp"
 #include "imaging/sources/field_source.hpp"
-#include "imaging/sources/source_space.hpp"
 #include "imaging/sources/usable_weights.hpp"
 
 namespace nearfield {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "imaging/priors/sonah_model.hpp"
+#include "imaging/shared/array_plan.hpp"
 #include "imaging/shared/image_plan.hpp"
-#include "imaging/shared/microphone_mask.hpp"
 #include "imaging/sources/field_source.hpp"
 
 /// Plane waves and point sources in the modes of sonah's prior, and on the image.

@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "imaging/shared/reference_images.hpp"
+#include "imaging/shared/imager_reference.hpp"
 #include "imaging/shared/search.hpp"
 
 /// Fields of plane waves and point sources beside a prior, in double precision from their formulas.

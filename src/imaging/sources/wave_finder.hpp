@@ -8,9 +8,9 @@
 
 #include "imaging/priors/sonah_model.hpp"
 #include "imaging/shared/search.hpp"
+#include "imaging/sources/field_source.hpp"
 #include "imaging/sources/source_finder.hpp"
 #include "imaging/sources/source_modes.hpp"
-#include "imaging/sources/source_space.hpp"
 
 namespace nearfield {
 

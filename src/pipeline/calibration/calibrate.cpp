@@ -10,7 +10,6 @@
 #include <set>
 
 #include "core/error.hpp"
-#include "pipeline/calibration/calibrate_parts.hpp"
 
 namespace nearfield {
 namespace {

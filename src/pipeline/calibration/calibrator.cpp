@@ -7,8 +7,8 @@
 
 #include "core/error.hpp"
 #include "engine/calibration_gains.hpp"
-#include "files/array_files_on_disk.hpp"
-#include "pipeline/calibration/calibrate_parts.hpp"
+#include "files/files.hpp"
+#include "pipeline/calibration/calibrate.hpp"
 
 namespace nearfield {
 namespace {

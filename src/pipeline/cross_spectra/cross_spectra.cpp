@@ -10,7 +10,7 @@
 #include "core/error.hpp"
 #include "core/numerics.hpp"
 #include "core/system/host.hpp"
-#include "files/cross_spectra_file.hpp"
+#include "files/files.hpp"
 #include "pipeline/recording.hpp"
 
 namespace nearfield {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "core/microphone_use.hpp"
+#include "core/microphones.hpp"
 #include "core/settings.hpp"
 #include "health/monitor.hpp"
 

@@ -10,8 +10,8 @@
 #include "core/error.hpp"
 #include "core/numerics.hpp"
 #include "engine/calibration_gains.hpp"
-#include "files/array_files_on_disk.hpp"
-#include "pipeline/calibration/calibrate_parts.hpp"
+#include "files/files.hpp"
+#include "pipeline/calibration/calibrate.hpp"
 
 namespace nearfield {
 namespace {
@@ -177,14 +177,14 @@ PrincipalField principal_field_of_whole(std::span<const std::vector<Complex>> sn
 /// Predicts the missing values of each snapshot from the field, and recomputes the field, until it no longer changes:
 /// expectation maximisation. A microphone with too few values is silent.
 void fill_gaps(std::vector<std::vector<Complex>>& snapshots, const std::vector<std::vector<Complex>>& given) {
-  constexpr int kRounds = 40;  // per round an error falls by the share of missing windows: to 1e-12 at a half
+  constexpr int kRoundsAtMost = 40;  // per round an error falls by the share of missing windows: to 1e-12 at a half
   std::vector<std::size_t> finite(given.front().size(), 0);
   for (const std::vector<Complex>& snapshot : given) {
     for (std::size_t m = 0; m < snapshot.size(); ++m) {
       finite[m] += is_finite(snapshot[m]) ? 1U : 0U;
     }
   }
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kRoundsAtMost; ++round) {
     const PrincipalField found = principal_field_of_whole(snapshots);
     const std::vector<Complex> components = components_of(snapshots, found.field);
     for (std::size_t t = 0; t < given.size(); ++t) {

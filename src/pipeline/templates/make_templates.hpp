@@ -10,7 +10,7 @@
 
 #include "core/settings.hpp"
 #include "engine/engine.hpp"
-#include "files/templates_file.hpp"
+#include "files/files.hpp"
 
 namespace nearfield {
 

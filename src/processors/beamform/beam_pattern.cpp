@@ -9,7 +9,6 @@
 
 #include "core/error.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "processors/beamform/array_reference.hpp"
 #include "processors/beamform/plan.hpp"
 #include "processors/beamform/published_reference.hpp"
 #include "processors/far_field/subset.hpp"

@@ -5,13 +5,11 @@
 
 #include "cl/device.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "processors/beamform/das_maps.hpp"
-#include "processors/beamform/held_losses.hpp"
+#include "processors/beamform/das_path.hpp"
 #include "processors/beamform/history/history.hpp"
-#include "processors/beamform/largest_plane.hpp"
 #include "processors/beamform/plan.hpp"
 #include "processors/beamform/publisher.hpp"
-#include "processors/beamform/sector_powers.hpp"
+#include "processors/beamform/snapshots.hpp"
 #include "processors/beamform/work.hpp"
 #include "processors/far_field/subset.hpp"
 
@@ -24,9 +22,9 @@ constexpr std::size_t kBeamformGroup = 64;
 class Beamform : public Processor {
  public:
   Beamform(const ocl::Device& device, const BeamformPlan& plan)
-      : device_(device),
+      : Processor(header_of(plan)),
+        device_(device),
         plan_(plan),
-        header_(header_of(plan_)),
         values_(plan_.frequencies() * plan_.pixels()),
         das_(device_, plan_, plan_.pixels()),
         losses_(LossesOfAverage()) {
@@ -37,7 +35,6 @@ class Beamform : public Processor {
     }
     use(make_mask(plan_.array, {}));
   }
-  [[nodiscard]] ResultHeader header() const override { return header_; }
   void enqueue(const BatchInput& input) override {
     das_.enqueue_microphones(input.spectra, input.status, input.windows);
     losses_.begin();
@@ -151,7 +148,6 @@ class Beamform : public Processor {
 
   ocl::Device device_;
   BeamformPlan plan_;
-  ResultHeader header_;
   std::size_t values_;  ///< values of a map: frequencies times pixels
   das::Maps das_;
   StampedLosses<LossesOfAverage> losses_;

@@ -3,11 +3,10 @@
 #include <limits>
 
 #include "imaging/priors/make_mask.hpp"
-#include "processors/beamform/array_reference.hpp"
-#include "processors/beamform/held_losses.hpp"
 #include "processors/beamform/history/history.hpp"
 #include "processors/beamform/plan.hpp"
 #include "processors/beamform/published_reference.hpp"
+#include "processors/beamform/snapshots.hpp"
 
 /// Delay and sum by its definition: a steering vector h for each pixel and frequency, and B = sum_m conj(h_m) P_m.
 namespace nearfield::reference {
@@ -24,8 +23,8 @@ struct Value {
 class Beamform : public Processor {
  public:
   explicit Beamform(const BeamformPlan& plan)
-      : plan_(plan),
-        header_(header_of(plan_)),
+      : Processor(header_of(plan)),
+        plan_(plan),
         array_(plan_),
         sums_(plan_.is_averaged() ? plan_.frequencies() * plan_.pixels() : 0),
         weights_(sums_.size()),
@@ -35,20 +34,17 @@ class Beamform : public Processor {
         of_pressures_(plan_) {
     use(make_mask(plan_.array, {}));
   }
-  [[nodiscard]] ResultHeader header() const override { return header_; }
   void forget() override {
     plan_.snapshots.forget();
     losses_.held().forget();
     std::fill(published_.begin(), published_.end(), std::numeric_limits<float>::quiet_NaN());
   }
-  WindowProducts products(const WindowToRead& of) override {
+  std::uint64_t complete(const WindowToRead& of, OwnedProducts& /*products*/) override {
     if (!plan_.is_averaged()) {
-      products_ = of_pressures_.products(of.window);
-      return {.products = products_};
+      return 0;
     }
     losses_.stamp(of);
-    products_ = of_powers_.products(of.window);
-    return {.products = products_, .missing_bit_times = losses_.missing_bit_times(of.window)};
+    return losses_.missing_bit_times(of.window);
   }
   void use(const MicrophoneMask& mask) final {
     array_.use(mask);
@@ -58,27 +54,24 @@ class Beamform : public Processor {
       of_pressures_.use(array_, mask);
     }
   }
-
- private:
-  void begin() override {
-    losses_.begin();
-    of_powers_.clear();
-    of_pressures_.clear();
-  }
-  Outcome add(const WindowInput& window) override {
+  WindowResult compute(const WindowInput& window) override {
     const Outcome outcome = array_.choose(window.spectra);
     if (!plan_.is_averaged()) {
-      add_map(window.spectra);
-      return outcome;
+      return {.products = of_pressures_.products(map_of(window.spectra), 1.0F), .outcome = outcome};
+    }
+    if (window.window == 0) {
+      losses_.begin();
     }
     const Snapshots::Step step = plan_.snapshots.next();
     losses_.next(step);
     if (step.is_snapshot) {
       add_snapshot(window.spectra, step);
     }
-    of_powers_.append(published_, static_cast<float>(plan_.snapshots.effective()));
-    return outcome;
+    return {.products = of_powers_.products(published_, static_cast<float>(plan_.snapshots.effective())),
+            .outcome = outcome};
   }
+
+ private:
   Value value_of(std::span<const Complex> spectra, std::size_t frequency, std::size_t pixel) {
     constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
     if (array_.used().empty() || std::isnan(plan_.grid.pixels[pixel].x)) {
@@ -105,7 +98,7 @@ class Beamform : public Processor {
     }
     return value;
   }
-  void add_map(std::span<const Complex> spectra) {
+  std::vector<std::complex<float>> map_of(std::span<const Complex> spectra) {
     std::vector<std::complex<float>> map;
     for (std::size_t f = 0; f < plan_.frequencies(); ++f) {
       for (std::size_t pixel = 0; pixel < plan_.pixels(); ++pixel) {
@@ -113,7 +106,7 @@ class Beamform : public Processor {
         map.emplace_back(static_cast<float>(beam.real()), static_cast<float>(beam.imag()));
       }
     }
-    of_pressures_.append(map, 1.0F);
+    return map;
   }
   void add_snapshot(std::span<const Complex> spectra, const Snapshots::Step& step) {
     for (std::size_t i = 0; i < sums_.size(); ++i) {
@@ -129,7 +122,6 @@ class Beamform : public Processor {
   }
 
   BeamformPlan plan_;
-  ResultHeader header_;
   Array array_;
   std::vector<Complex> steering_;    ///< a_m, [index of array_.used()]
   std::vector<Complex> weights_of_;  ///< h_m, [index of array_.used()]
@@ -139,7 +131,6 @@ class Beamform : public Processor {
   StampedLosses<LossesOfAverage> losses_;
   Published<float> of_powers_;                   ///< used with an average
   Published<std::complex<float>> of_pressures_;  ///< used without one
-  std::vector<std::span<const std::byte>> products_;
 };
 
 }  // namespace

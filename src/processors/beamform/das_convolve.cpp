@@ -5,7 +5,6 @@
 #include <numbers>
 
 #include "processors/beamform/das_path.hpp"
-#include "processors/beamform/largest_plane.hpp"
 
 namespace nearfield::das {
 namespace {

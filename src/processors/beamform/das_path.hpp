@@ -1,12 +1,14 @@
 #pragma once
 #include <complex>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "cl/device.hpp"
+#include "imaging/shared/short_dft.hpp"
 #include "processors/beamform/plan.hpp"
-#include "processors/far_field/device_tables.hpp"
+#include "processors/far_field/array.hpp"
 
 /// Delay and sum on a device: algorithms ("paths") from the pressures of windows to the sums of
 /// kernels/processors/beamform.cl, from which maps are made.
@@ -69,6 +71,31 @@ class Path {
   Sums sums_;
 };
 
+/// One axis of a lattice on which pixels and microphones lie, up to one offset: the i-th microphone at point
+/// microphone_step i, the j-th pixel at point pixel_step j, one of the steps being 1.
+struct LatticeAxis {
+  int microphones = 1;
+  int pixels = 1;
+  int microphone_step = 1;
+  int pixel_step = 1;
+  double spacing_m = 0.0;  ///< distance between points
+
+  /// Number of differences between a pixel's and a microphone's points, all of which a circular convolution must keep
+  /// apart.
+  [[nodiscard]] int differences() const { return microphone_step * (microphones - 1) + pixel_step * (pixels - 1) + 1; }
+  /// Shortest sufficient transform of kernels/imaging/short_dft.cl; none if all are too short.
+  [[nodiscard]] std::optional<ShortDft> transform() const;
+};
+
+struct Lattice {
+  LatticeAxis x;
+  LatticeAxis y;
+};
+
+/// Lattice of a plane grid in front of a regular array: none where the step is neither the pitch divided by a whole
+/// number nor a multiple of it, to within 10 nm over the array and the plane. Uses settings and sizes only.
+std::optional<Lattice> lattice_of(const far_field::GridSettings& grid, const ArrayGeometry& geometry);
+
 /// The path that the settings name, or the possible one with the fewest operations; never auto. Throws ConfigError
 /// where the named one cannot make this map.
 PathChoice chosen_path(const ocl::DeviceInfo& device, const BeamformPlan& plan);
@@ -90,5 +117,55 @@ std::unique_ptr<Path> make_separable(const ocl::Device& device, const BeamformPl
 std::unique_ptr<Path> make_measured(const ocl::Device& device, const BeamformPlan& plan, const Input& input);
 /// For any other map, pixel by pixel.
 std::unique_ptr<Path> make_direct(const ocl::Device& device, const BeamformPlan& plan, const Input& input);
+
+/// Computes maps by delay and sum from the spectra of windows: weights the microphones, lets a Path make sums, and
+/// converts these to maps.
+class Maps {
+ public:
+  /// A map is written with `stride` values per frequency: the plan's pixels, or pixel_stride().
+  Maps(const ocl::Device& device, const BeamformPlan& plan, std::size_t stride);
+  /// Sets the output: [map][frequency][stride]; powers for an average, else complex pressures.
+  template <class Value>
+  void write_to(const ocl::Buffer<Value>& maps) {
+    finish_.set("map", maps);
+  }
+  /// Weights the microphones of `windows` windows, and enqueues the transfer of their status to the host.
+  void enqueue_microphones(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows);
+  /// Enqueues the maps of up to windows_at_once() of these windows; the first becomes map number `to`.
+  void enqueue_maps(std::size_t first_window, std::size_t windows, std::size_t to);
+  /// See Processor::use(): computes the norms of the new mask, and waits for the device.
+  void use(const MicrophoneMask& mask);
+
+  [[nodiscard]] const ocl::Program& program() const { return program_; }
+  [[nodiscard]] const Input& input() const { return input_; }
+  [[nodiscard]] const ocl::Buffer<float>& weights() const { return input_.weights; }  ///< [window][channel], g
+  [[nodiscard]] const ocl::Buffer<float>& norms() const { return norms_; }  ///< layout: kernels/processors/beamform.cl
+  /// [channel]; 0 for masked microphones.
+  [[nodiscard]] const ocl::Buffer<float>& shading_on_device() const { return shading_; }
+  /// Weights of the microphones that are not masked.
+  [[nodiscard]] std::span<const float> shading() const { return shading_on_host_; }
+  [[nodiscard]] std::span<const std::uint32_t> host_status() const { return status_on_host_.values(); }
+  [[nodiscard]] std::string description() const;
+
+ private:
+  [[nodiscard]] ocl::Launch pixel_launch() const;
+  ocl::Device device_;
+  BeamformPlan plan_;
+  Input input_;
+  std::unique_ptr<Path> path_;
+  ocl::Buffer<std::complex<float>> gains_;
+  ocl::Buffer<float> offsets_;
+  ocl::Program program_;
+  ocl::Kernel microphones_;
+  ocl::Kernel norm_;
+  ocl::Kernel finish_;
+  ocl::Arguments<2> spectra_argument_;
+  ocl::Arguments<2> window_arguments_;
+  std::vector<float> shading_on_host_;
+  ocl::Buffer<float> shading_;
+  ocl::Buffer<float> norms_;
+  ocl::Buffer<std::uint32_t> taken_;
+  ocl::HostBuffer<std::uint32_t> status_on_host_;
+};
 
 }  // namespace nearfield::das

@@ -1,5 +1,3 @@
-#include "processors/beamform/measured_steering.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "processors/beamform/plan.hpp"
 #include "processors/far_field/subset.hpp"
 
 namespace nearfield {

@@ -8,8 +8,7 @@
 #include <limits>
 
 #include "core/error.hpp"
-#include "processors/beamform/measured_steering.hpp"
-#include "processors/far_field/shading.hpp"
+#include "processors/far_field/array.hpp"
 
 namespace nearfield {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "processors/beamform/history/schedule.hpp"
+#include "core/microphones.hpp"
 #include "processors/beamform/settings.hpp"
 #include "processors/beamform/snapshots.hpp"
 #include "processors/far_field/array.hpp"
@@ -97,5 +97,12 @@ using far_field::kNearest_m;
 inline constexpr double kLargestPressure_pa = 1e18;
 
 std::unique_ptr<reference::Processor> make_beamform_reference(const ProcessorPlan& plan);
+
+/// Fills the plan's grid, templates and left_out from the templates in `files`: interpolated linearly between the
+/// file's frequencies, NaN where a used neighbour has a coherence below kLeastTemplateCoherence, and scaled from the
+/// array's centre to the plan's reference. If the plan's array is a part of another one, `channels` (else empty) are
+/// its channels, and templates of the whole array are reduced to it. Throws ConfigError where the templates are for
+/// another array or do not cover a frequency, and where `files` is null; passes on exceptions of `files`.
+void use_templates(BeamformPlan& plan, const ArrayFiles* files, const std::vector<int>& channels);
 
 }  // namespace nearfield

@@ -2,10 +2,34 @@
 #include <complex>
 #include <vector>
 
-#include "processors/beamform/array_reference.hpp"
 #include "processors/beamform/plan.hpp"
 
 namespace nearfield::reference {
+
+/// The microphones of a plan: selection of usable ones, their pressures, and the field of a source at a pixel.
+class Array {
+ public:
+  /// `plan` must outlive it.
+  explicit Array(const BeamformPlan& plan) : plan_(&plan), masked_(plan.channels()) {}
+  void use(const MicrophoneMask& mask);
+  /// Selects the usable microphones of a window, spectra [frequency][channel].
+  Outcome choose(std::span<const Complex> spectra);
+  /// Channels of the last chosen window; empty if too few.
+  [[nodiscard]] const std::vector<std::size_t>& used() const { return used_; }
+  /// Channels that are not masked; empty if too few.
+  [[nodiscard]] std::vector<std::size_t> unmasked() const;
+  /// Calibrated pressure, Pa.
+  [[nodiscard]] Complex pressure(std::span<const Complex> spectra, std::size_t frequency, std::size_t channel) const;
+  /// a_m at these microphones for a source at a pixel that has pressure 1 at the reference; NaN within kNearest_m of a
+  /// microphone.
+  [[nodiscard]] std::vector<Complex> steer(const std::vector<std::size_t>& channels, std::size_t pixel,
+                                           std::size_t frequency) const;
+
+ private:
+  const BeamformPlan* plan_;
+  std::vector<bool> masked_;  ///< [channel]
+  std::vector<std::size_t> used_;
+};
 
 /// Published results of maps: those of single frequencies, then the sums of bands; with focus the maximum over planes
 /// and its distance; mean squares of sectors. Value is float for powers, or std::complex<float>.
@@ -15,12 +39,8 @@ class Published {
   explicit Published(const BeamformPlan& plan) : plan_(&plan), published_(plan) {}
   /// Call it after `array` uses this mask.
   void use(const Array& array, const MicrophoneMask& mask);
-  void clear();
-  /// Adds the next window, maps [frequency][pixel], with its effective number of independent snapshots.
-  void append(const std::vector<Value>& maps, float effective);
-  /// Removes the last window.
-  void drop_last();
-  std::vector<std::span<const std::byte>> products(std::size_t window) const;
+  /// Products of a window with maps [frequency][pixel] and this effective number of independent snapshots.
+  OwnedProducts products(const std::vector<Value>& maps, float effective);
 
  private:
   void append_map(const std::vector<Value>& map, double lowest_hz);
@@ -30,10 +50,10 @@ class Published {
   PublishedMaps published_;
   double side_m_ = 0.0;          ///< longer side of the aperture
   std::vector<double> answers_;  ///< [frequency][plane][sector], sum of the response to a source in the centre
-  std::vector<Value> maps_;      ///< [window][published map][pixel]; same axes for the next one
+  // Maps and sums of the present window:
+  std::vector<Value> maps_;  ///< [published map][pixel]; same axes for the next one
   std::vector<float> focus_m_;
-  std::vector<float> sectors_;    ///< [window][published map][plane][sector]
-  std::vector<float> effective_;  ///< [window][published map]
+  std::vector<float> sectors_;  ///< [published map][plane][sector]
 };
 
 /// h_m of the plan's formulation for a source with the field `steering` at these microphones.

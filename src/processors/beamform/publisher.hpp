@@ -2,12 +2,64 @@
 #include <optional>
 
 #include "cl/device.hpp"
-#include "processors/beamform/das_maps.hpp"
-#include "processors/beamform/largest_plane.hpp"
+#include "processors/beamform/das_path.hpp"
 #include "processors/beamform/plan.hpp"
-#include "processors/beamform/sector_powers.hpp"
 
 namespace nearfield::das {
+
+/// Computes mean squares of the plan's sectors from maps on the device: beamform/sectors.cl. Value is float for powers,
+/// or std::complex<float>.
+template <class Value>
+class SectorPowers {
+ public:
+  /// `das`, which makes the maps or their beams, and `maps` [image][pixel] must outlive it; there are at most `images`.
+  /// Image i has frequency i modulo their number.
+  SectorPowers(const ocl::Device& device, const BeamformPlan& plan, const Maps& das, const ocl::Buffer<Value>& maps,
+               std::size_t images);
+  /// Call it after the norms of `das` have changed: recomputes the array's responses to sources in the sectors' centres
+  /// with its unmasked microphones. Waits.
+  void use_norms();
+  void enqueue(std::size_t images);
+  [[nodiscard]] const ocl::Buffer<float>& powers() const { return powers_; }  ///< [image][plane][sector], Pa^2
+
+ private:
+  ocl::Device device_;
+  BeamformPlan plan_;
+  ocl::Buffer<float> answers_;  ///< [frequency][plane][sector]
+  ocl::Buffer<float> powers_;
+  ocl::Buffer<cl_int4> sectors_;
+  ocl::Buffer<std::int32_t> centres_;
+  ocl::Program program_;
+  ocl::Kernel sums_;
+  ocl::Kernel answer_;
+};
+
+/// Reduces maps of several planes on the device to the largest value at each pixel, and its distance:
+/// beamform/focus.cl. Value is float for powers, or std::complex<float>.
+template <class Value>
+class LargestPlane {
+ public:
+  /// `maps` [image][plane][pixel of a plane] must outlive it; at most `images` of them. Image i has the frequency
+  /// `lowest_hz[i % size]`.
+  LargestPlane(const ocl::Device& device, const BeamformPlan& plan, const ocl::Buffer<Value>& maps, std::size_t images,
+               std::vector<double> lowest_hz);
+  /// Sets the depth resolution by the aperture of this mask.
+  void use(const MicrophoneMask& mask);
+  void enqueue(std::size_t images);
+  [[nodiscard]] const ocl::Buffer<Value>& maps() const { return largest_; }     ///< [image][pixel of a plane]
+  [[nodiscard]] const ocl::Buffer<float>& focus_m() const { return focus_m_; }  ///< likewise
+
+ private:
+  ocl::Device device_;
+  BeamformPlan plan_;
+  std::vector<double> lowest_hz_;
+  std::vector<float> limits_on_host_;
+  ocl::Buffer<float> distances_m_;
+  ocl::Buffer<float> limits_m_;
+  ocl::Buffer<Value> largest_;
+  ocl::Buffer<float> focus_m_;
+  ocl::Kernel kernel_;
+};
 
 /// Takes maps of powers from the device to the products of windows: for each window of a batch the map published last,
 /// with those of bands, the maximum over its planes and its sectors.

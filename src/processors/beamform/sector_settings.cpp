@@ -1,5 +1,3 @@
-#include "processors/beamform/sector_settings.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <optional>
 
 #include "config/words.hpp"
+#include "processors/beamform/settings.hpp"
 
 namespace nearfield {
 namespace {

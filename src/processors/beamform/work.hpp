@@ -1,5 +1,5 @@
 #pragma once
-#include "processors/beamform/largest_plane.hpp"
+#include "processors/beamform/das_path.hpp"
 #include "processors/beamform/settings.hpp"
 #include "processors/processor.hpp"
 

@@ -2,9 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "core/array_files.hpp"
+#include "core/microphones.hpp"
 #include "core/product.hpp"
-#include "processors/far_field/position.hpp"
 #include "processors/far_field/settings.hpp"
 
 namespace nearfield::far_field {

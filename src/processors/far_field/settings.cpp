@@ -9,8 +9,8 @@
 #include <initializer_list>
 
 #include "config/premises.hpp"
+#include "config/schema/form.hpp"
 #include "config/schema/section.hpp"
-#include "config/schema/subset.hpp"
 
 namespace nearfield::far_field {
 

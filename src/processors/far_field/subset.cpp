@@ -13,7 +13,7 @@
 
 #include "cl/device.hpp"
 #include "core/error.hpp"
-#include "core/random.hpp"
+#include "core/numerics.hpp"
 #include "processors/far_field/array.hpp"
 
 namespace nearfield::far_field {
@@ -237,7 +237,8 @@ class OnSubset : public Processor {
  public:
   OnSubset(const ocl::Device& device, const PlanOfSubset& of, std::size_t all_channels,
            std::unique_ptr<Processor> processor)
-      : device_(device),
+      : Processor(with_channels(processor->header(), of.channels)),
+        device_(device),
         channels_(of.channels),
         constant_flags_(of.plan.array.constant_flags()),
         spectra_(of.plan.array.frequencies_hz.size()),
@@ -256,7 +257,6 @@ class OnSubset : public Processor {
         status_(device.allocate<std::uint32_t>(static_cast<std::size_t>(of.plan.batch) * kStatusWords, kSubsetStage)) {
     choose_.set("channels", on_device_).set("chosen", chosen_);
   }
-  [[nodiscard]] ResultHeader header() const override { return with_channels(processor_->header(), channels_); }
   void enqueue(const BatchInput& input) override {
     choose_.set(of_choose_, input.spectra);
     choose_.enqueue({.global_0 = ocl::round_up(channels_.size(), kSubsetGroup),
@@ -271,7 +271,6 @@ class OnSubset : public Processor {
                          .samples = input.samples,
                          .place = input.place});
   }
-  [[nodiscard]] std::span<const int> subset() const override { return channels_; }
   WindowProducts products(const WindowToRead& of) override { return processor_->products(of); }
   [[nodiscard]] std::span<const std::uint32_t> host_status(std::size_t place) const override {
     const std::span<const std::uint32_t> words = processor_->host_status(place);
@@ -308,30 +307,30 @@ namespace {
 class OnSubset : public Processor {
  public:
   OnSubset(const far_field::PlanOfSubset& of, std::size_t all_channels, std::unique_ptr<Processor> processor)
-      : channels_(of.channels),
+      : Processor(far_field::with_channels(processor->header(), of.channels)),
+        channels_(of.channels),
         all_channels_(all_channels),
         constant_flags_(of.plan.array.constant_flags()),
         processor_(std::move(processor)) {}
-  [[nodiscard]] ResultHeader header() const override {
-    return far_field::with_channels(processor_->header(), channels_);
+  std::uint64_t complete(const WindowToRead& of, OwnedProducts& products) override {
+    return processor_->complete(of, products);
   }
-  [[nodiscard]] std::span<const int> subset() const override { return channels_; }
-  WindowProducts products(const WindowToRead& of) override { return processor_->products(of); }
   void forget() override { processor_->forget(); }
   void use(const MicrophoneMask& mask) override { processor_->use(far_field::mask_of_part(mask, channels_)); }
-
- private:
-  void begin() override { processor_->begin(); }
-  Outcome add(const WindowInput& window) override {
+  WindowResult compute(const WindowInput& window) override {
     std::vector<Complex> chosen;
     for (std::size_t first = 0; first < window.spectra.size(); first += all_channels_) {
       std::transform(channels_.begin(), channels_.end(), std::back_inserter(chosen),
                      [&](int channel) { return window.spectra[first + static_cast<std::size_t>(channel)]; });
     }
-    Outcome outcome = processor_->add({.spectra = chosen, .hop = window.hop, .is_whole = window.is_whole});
-    outcome.flags |= constant_flags_;
-    return outcome;
+    WindowInput part = window;
+    part.spectra = chosen;
+    WindowResult result = processor_->compute(part);
+    result.outcome.flags |= constant_flags_;
+    return result;
   }
+
+ private:
   std::vector<int> channels_;
   std::size_t all_channels_;
   std::uint32_t constant_flags_;

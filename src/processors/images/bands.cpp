@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "config/schema/front_end_kinds.hpp"
-#include "core/bin_shares.hpp"
+#include "core/band.hpp"
 
 namespace nearfield {
 namespace {
@@ -48,10 +48,10 @@ BandPlan plan_bands(const FrontEndSettings& front_end, Quantity quantity, double
 }
 
 void sum_bands(const BandPlan& plan, std::span<const std::complex<float>> images, std::size_t pixels,
-               std::vector<float>& bands) {
+               std::span<float> bands) {
   const std::size_t frequencies = plan.frequencies_hz.size();
   std::vector<double> sums(pixels);
-  bands.clear();
+  auto to = bands.begin();
   for (std::size_t first = 0; first + frequencies * pixels <= images.size(); first += frequencies * pixels) {
     for (const std::vector<BandBin>& bins : plan.bands) {
       std::fill(sums.begin(), sums.end(), 0.0);
@@ -62,8 +62,7 @@ void sum_bands(const BandPlan& plan, std::span<const std::complex<float>> images
           sums[i] += bin.weight * (plan.sums_squares ? 0.5 * std::norm(value) : value.real());
         }
       }
-      std::transform(sums.begin(), sums.end(), std::back_inserter(bands),
-                     [](double sum) { return static_cast<float>(sum); });
+      to = std::transform(sums.begin(), sums.end(), to, [](double sum) { return static_cast<float>(sum); });
     }
   }
 }

@@ -25,6 +25,6 @@ BandPlan plan_bands(const FrontEndSettings& front_end, Quantity quantity, double
 
 /// Sums one frame's images [plane][frequency][pixel] to mean squares [plane][band][pixel].
 void sum_bands(const BandPlan& plan, std::span<const std::complex<float>> images, std::size_t pixels,
-               std::vector<float>& bands);
+               std::span<float> bands);
 
 }  // namespace nearfield

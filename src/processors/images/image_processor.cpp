@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "core/images.hpp"
+#include "core/numerics.hpp"
 #include "core/text.hpp"
 #include "imaging/imager_table.hpp"
 #include "imaging/operators/operator_space.hpp"
@@ -17,75 +21,134 @@
 namespace nearfield {
 namespace {
 
-std::size_t index_of_images(const ImagesHeader& header) {
-  const ResultHeader result = result_header(header);
-  return static_cast<std::size_t>(result.product("images") - result.products.data());
+constexpr std::size_t kMostPixels = 16;
+/// Share of the microphones' Nyquist wavenumber that is interpolated well: the pass band of a cut-off.
+constexpr double kBand = 0.8;
+/// Power of noise relative to the field's, which keeps the weights small where waves are nearly indistinguishable.
+constexpr double kNoise = 1e-4;
+constexpr double kOnPixel = 1e-6;  ///< pixels
+
+double sinc(double x) { return x == 0.0 ? 1.0 : std::sin(std::numbers::pi * x) / (std::numbers::pi * x); }
+
+/// Position in pixels from the first one's centre.
+double position_of(double at_m, const std::vector<double>& axis_m) {
+  if (axis_m.size() == 1) {
+    return 0.0;
+  }
+  const double last = static_cast<double>(axis_m.size() - 1);
+  return std::clamp((at_m - axis_m.front()) / (axis_m.back() - axis_m.front()) * last, 0.0, last);
 }
 
 }  // namespace
 
-ImageFrame empty_frame(const ImagesHeader& header) {
-  ImageFrame frame;
-  const std::size_t lines = header.planes_m.size() * header.frequencies_hz.size();
-  frame.images.resize(header.values_per_frame());
-  frame.cutoff_rad_per_m.resize(header.frequencies_hz.size());
-  frame.slope.resize(header.frequencies_hz.size());
-  frame.noise_pa.resize(header.frequencies_hz.size());
-  frame.error_estimate.resize(header.frequencies_hz.size());
-  frame.points.resize(lines * header.points.size());
-  frame.bands.resize(header.planes_m.size() * header.bands_hz.size() * header.pixels());
-  frame.radiated_power_w = radiated_power_w(header, frame.images);
-  return frame;
+AxisWeights band_limited_weights(double position, std::size_t pixels, double band) {
+  const auto nearest = static_cast<std::size_t>(std::lround(position));
+  if (std::abs(position - static_cast<double>(nearest)) < kOnPixel) {
+    return {.first = nearest, .weights = {1.0}};
+  }
+  const std::size_t count = std::min(pixels, kMostPixels);
+  const auto below = static_cast<std::size_t>(position) + 1;
+  const std::size_t first = std::min(below > count / 2 ? below - count / 2 : 0, pixels - count);
+  std::vector<double> gram(count * count);
+  std::vector<double> weights(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t j = 0; j < count; ++j) {
+      gram[i * count + j] = sinc(band * (static_cast<double>(i) - static_cast<double>(j))) + (i == j ? kNoise : 0.0);
+    }
+    weights[i] = sinc(band * (position - static_cast<double>(first + i)));
+  }
+  solve_cholesky(gram, weights);
+  return {.first = first, .weights = std::move(weights)};
 }
 
-ImageProducts::ImageProducts(ImagesHeader header, const HolographySettings& holography, BandPlan bands,
+PointSampler::PointSampler(const ResultHeader& header, const HolographySettings& holography)
+    : columns_(header.coordinates("x").size()), pixels_(image_pixels(header)) {
+  const std::vector<double>& x_m = header.coordinates("x");
+  const std::vector<double>& y_m = header.coordinates("y");
+  // A product of two fields has twice their band.
+  const double fields = holography.quantity == Quantity::kActiveIntensity ? 2.0 : 1.0;
+  const double band = std::min(1.0, kBand * fields / holography.upsample);
+  for (const PlanePoint& point : holography.points) {
+    places_.push_back({.rows = band_limited_weights(position_of(point.y_m, y_m), y_m.size(), band),
+                       .columns = band_limited_weights(position_of(point.x_m, x_m), x_m.size(), band)});
+  }
+}
+
+void PointSampler::sample(std::span<const std::complex<float>> images, std::span<std::complex<float>> values) const {
+  auto to = values.begin();
+  for (std::size_t image = 0; image + pixels_ <= images.size(); image += pixels_) {
+    for (const Place& place : places_) {
+      std::complex<double> value;
+      for (std::size_t r = 0; r < place.rows.weights.size(); ++r) {
+        const std::size_t row = image + (place.rows.first + r) * columns_ + place.columns.first;
+        for (std::size_t c = 0; c < place.columns.weights.size(); ++c) {
+          value += place.rows.weights[r] * place.columns.weights[c] * std::complex<double>(images[row + c]);
+        }
+      }
+      *to++ = std::complex<float>(value);
+    }
+  }
+}
+
+ImageProducts::ImageProducts(ResultHeader header, const HolographySettings& holography, BandPlan bands,
                              std::size_t computed)
     : header_(std::move(header)),
       bands_(std::move(bands)),
       computed_(computed),
       points_(header_, holography),
-      frame_(empty_frame(header_)),
-      products_(products_of(header_, frame_)),  // views of vectors that must keep their size from here on
-      images_at_(index_of_images(header_)) {}
+      frame_(header_),
+      cutoff_rad_per_m_(frame_.values<float>(header_, "cutoff_rad_per_m")),
+      slope_(frame_.values<float>(header_, "slope")),
+      noise_pa_(frame_.values<float>(header_, "noise_pa")),
+      error_estimate_(frame_.values<float>(header_, "error_estimate")),
+      radiated_power_w_(frame_.values<float>(header_, "radiated_power_w")),
+      points_values_(frame_.values<std::complex<float>>(header_, "points")),
+      images_(frame_.values<std::complex<float>>(header_, "images")),
+      bands_values_(frame_.values<float>(header_, "bands")),
+      products_(frame_.frame.products.begin(), frame_.frame.products.end()),
+      images_at_(header_.index("images").value()) {}
 
-/// Removes the frequencies that only bands need.
+/// The images of the requested frequencies, without those computed for bands alone, which it sums.
 std::span<const std::complex<float>> ImageProducts::lines_of(std::span<const std::complex<float>> computed) {
   if (bands_.bands.empty()) {
     return computed;
   }
-  const std::size_t line_values = header_.frequencies_hz.size() * header_.pixels();
-  const std::size_t plane_values = computed_ * header_.pixels();
-  auto to = frame_.images.begin();
+  const std::size_t pixels = image_pixels(header_);
+  const std::size_t line_values = cutoff_rad_per_m_.size() * pixels;
+  const std::size_t plane_values = computed_ * pixels;
+  auto to = images_.begin();
   for (std::size_t first = 0; first < computed.size(); first += plane_values) {
     const auto lines = computed.subspan(first, line_values);
     to = std::copy(lines.begin(), lines.end(), to);
   }
-  sum_bands(bands_, computed, header_.pixels(), frame_.bands);
-  return frame_.images;
+  sum_bands(bands_, computed, pixels, bands_values_);
+  return images_;
 }
 
 std::span<const std::span<const std::byte>> ImageProducts::of_window(std::size_t window,
                                                                      std::span<const std::complex<float>> images,
                                                                      std::span<const FilterReport> reports,
                                                                      std::span<const double> missing) {
-  for (std::size_t f = 0; f < header_.frequencies_hz.size(); ++f) {
+  const std::size_t frequencies = cutoff_rad_per_m_.size();
+  for (std::size_t f = 0; f < frequencies; ++f) {
     const FilterReport& report = reports[window * computed_ + f];
-    frame_.cutoff_rad_per_m[f] = report.cutoff_rad_per_m;
-    frame_.slope[f] = report.slope;
-    frame_.noise_pa[f] = report.noise_pa;
-    frame_.error_estimate[f] = error_with_missing(report.error_estimate, missing[f]);
+    cutoff_rad_per_m_[f] = report.cutoff_rad_per_m;
+    slope_[f] = report.slope;
+    noise_pa_[f] = report.noise_pa;
+    error_estimate_[f] = error_with_missing(report.error_estimate, missing[f]);
   }
-  const std::size_t values = header_.planes_m.size() * computed_ * header_.pixels();
+  const std::size_t values = images_.size() / frequencies * computed_;
   const std::span<const std::complex<float>> lines = lines_of(images.subspan(window * values, values));
-  points_.sample(lines, frame_.points);
-  radiated_power_w(header_, lines, frame_.radiated_power_w);
+  points_.sample(lines, points_values_);
+  radiated_power_w(header_, lines, radiated_power_w_);
   products_[images_at_] = std::as_bytes(lines);
   return products_;
 }
 
 namespace {
 
-/// Falls back to pnah if the settings name no imager and this device lacks memory for the preferred one.
+/// Falls back to pnah if the settings name no imager, the array is a grid without a surface, and this device can't run
+/// the preferred one.
 ImagePlan possible_here(const ocl::Device& device, const ProcessorPlan& plan) {
   ImagePlan wanted = image_plan(plan);
   const bool is_free = dynamic_cast<const ImageKindSettings&>(*plan.own).images.imager == ImagerKind::kAuto;
@@ -101,12 +164,6 @@ ImageProducts image_products_of(const ProcessorPlan& plan, const ImagePlan& imag
   return ImageProducts(images_header(plan, images), images.holography,
                        plan_bands(plan.settings->front_end, images.holography.quantity, plan.sample_rate_hz),
                        images.frequencies_hz.size());
-}
-
-ResultHeader header_of(const ImageProducts& products, const ImagePlan& images) {
-  ResultHeader header = result_header(products.header());
-  header.memory_hops = images.memory_hops();
-  return header;
 }
 
 /// Notes on facts that the settings do not state: positions of irregular arrays' images and of a file's sources, and
@@ -128,7 +185,7 @@ Remarks remarks_of_images(const ProcessorPlan& plan) {
     remarks.notes.push_back(fmt::format("{}: its sources have {} places, {}", plan.name,
                                         wanted.sources->places_m.size(), text_of_extent(xyz_m)));
   }
-  if (plan.name == kFirstProcessor) {  // only the first one searches
+  if (wanted.searches) {
     const bool is_operators = wanted.holography.imager == ImagerKind::kOperators;
     if (const std::string reason = is_operators ? reason_for_no_points(wanted) : ""; !reason.empty()) {
       remarks.notes.push_back(fmt::format("{}: {}", plan.name, reason));
@@ -146,10 +203,10 @@ std::vector<std::int32_t> dead_of(const ArrayPlan& plan) {
 ProcessorEntry entry_of(std::string_view kind, WorkModel (*work)(const ProcessorPlan&)) {
   return {.kind = kind,
           .make = [](const ocl::Device& device, const ProcessorPlan& plan) -> std::unique_ptr<Processor> {
-            return std::make_unique<ImageProcessor>(device, plan);
+            return std::make_unique<ImageProcessor>(device, plan, possible_here(device, plan));
           },
           .make_reference = [](const ProcessorPlan& plan) -> std::unique_ptr<reference::Processor> {
-            return std::make_unique<reference::ImageProcessor>(plan);
+            return std::make_unique<reference::ImageProcessor>(plan, image_plan(plan));
           },
           .remarks = remarks_of_images,
           .work = work,
@@ -164,12 +221,11 @@ ProcessorEntry pnah_entry() {
   });
 }
 
-/// Incomplete: the work of the products with its operators is unknown.
+/// The stages at the microphones alone: the size of the matrices of each frequency is known only with the models.
 ProcessorEntry sonah_entry() {
   return entry_of("sonah", [](const ProcessorPlan& plan) { return work::microphones(plan.array, plan.batch); });
 }
 
-/// Incomplete likewise: the number of modes is known only with the models.
 ProcessorEntry operators_entry() {
   return entry_of("operators", [](const ProcessorPlan& plan) { return work::microphones(plan.array, plan.batch); });
 }
@@ -202,16 +258,14 @@ std::span<const double> MissingOfImages::with(int non_finite) {
   return all_;
 }
 
-ImageProcessor::ImageProcessor(const ocl::Device& device, const ProcessorPlan& plan)
-    : plan_(possible_here(device, plan)),
+ImageProcessor::ImageProcessor(const ocl::Device& device, const ProcessorPlan& plan, const ImagePlan& images)
+    : Processor(images_header(plan, images)),
+      plan_(images),
       imager_(make_imager(device, plan_)),
       products_(image_products_of(plan, plan_)),
       missing_(plan_) {}
 
-ResultHeader ImageProcessor::header() const { return header_of(products_, plan_); }
-
 void ImageProcessor::enqueue(const BatchInput& input) {
-  windows_.at(input.place) = input.windows;
   imager_->use_results(input.place);
   imager_->set_hops(input.hops);
   imager_->enqueue(input.spectra, input.status, input.windows);
@@ -224,35 +278,29 @@ WindowProducts ImageProcessor::products(const WindowToRead& of) {
                                           missing_.with(non_finite))};
 }
 
-std::span<const std::complex<float>> ImageProcessor::images(std::size_t place) const {
-  const std::span<const std::complex<float>> all = imager_->host_images(place);
-  return all.first(imager_->images().size() / static_cast<std::size_t>(plan_.batch) * windows_.at(place));
-}
-
 namespace reference {
 
-ImageProcessor::ImageProcessor(const ProcessorPlan& plan)
-    : plan_(image_plan(plan)),
+ImageProcessor::ImageProcessor(const ProcessorPlan& plan, const ImagePlan& images)
+    : Processor(images_header(plan, images)),
+      plan_(images),
       imager_(imager_entry(plan_.holography.imager).make_reference(plan_)),
       products_(image_products_of(plan, plan_)),
       missing_(plan_) {}
 
-ResultHeader ImageProcessor::header() const { return header_of(products_, plan_); }
-
-void ImageProcessor::begin() {
-  non_finite_.clear();
-  images_.clear();
-  reports_.clear();
-}
-
-Outcome ImageProcessor::add(const WindowInput& window) {
+WindowResult ImageProcessor::compute(const WindowInput& window) {
   imager_->set_hop(window.hop, window.is_whole);
   const Images result = imager_->image(window.spectra);
-  images_.insert(images_.end(), result.images.begin(), result.images.end());
-  reports_.insert(reports_.end(), result.reports.begin(), result.reports.end());
-  non_finite_.push_back(result.non_finite_channels);
-  return {.flags = result.flags, .non_finite_microphones = result.non_finite_channels};
+  images_.assign(result.images.begin(), result.images.end());
+  reports_.assign(result.reports.begin(), result.reports.end());
+  WindowResult made = {.products = {},
+                       .outcome = {.flags = result.flags, .non_finite_microphones = result.non_finite_channels}};
+  for (const std::span<const std::byte> product :
+       products_.of_window(0, images_, reports_, missing_.with(result.non_finite_channels))) {
+    made.products.push_back(to_bytes(product));
+  }
+  return made;
 }
 
 }  // namespace reference
+
 }  // namespace nearfield

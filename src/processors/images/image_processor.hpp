@@ -1,5 +1,5 @@
 #pragma once
-#include <array>
+#include <complex>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -7,27 +7,55 @@
 #include <vector>
 
 #include "core/frame.hpp"
+#include "core/product.hpp"
 #include "core/settings.hpp"
 #include "imaging/shared/imager.hpp"
 #include "imaging/shared/imager_reference.hpp"
 #include "processors/images/bands.hpp"
 #include "processors/images/image_plan.hpp"
-#include "processors/images/points.hpp"
 #include "processors/processor.hpp"
 
 namespace nearfield {
+
+/// Pixels of one axis from which a position is interpolated, and their weights.
+struct AxisWeights {
+  std::size_t first = 0;
+  std::vector<double> weights;
+};
+
+/// Weights for a position in pixels, 0 to `pixels` - 1: those with the least mean square error over all waves up to
+/// `band` of the pixels' Nyquist wavenumber, from the nearest 16 pixels. A position on a pixel gives that pixel alone.
+AxisWeights band_limited_weights(double position, std::size_t pixels, double band);
+
+/// Samples images at the points that the settings name.
+class PointSampler {
+ public:
+  /// The header must be for images with these settings.
+  PointSampler(const ResultHeader& header, const HolographySettings& holography);
+  /// Interpolates images [plane][frequency][row][column] to values [plane][frequency][point].
+  void sample(std::span<const std::complex<float>> images, std::span<std::complex<float>> values) const;
+
+ private:
+  struct Place {
+    AxisWeights rows;
+    AxisWeights columns;
+  };
+  std::size_t columns_;
+  std::size_t pixels_;
+  std::vector<Place> places_;
+};
 
 /// Makes the products of images from an imager's images and reports, window by window. Only the constructor allocates,
 /// except with bands.
 class ImageProducts {
  public:
   /// `computed` is the number of imaged frequencies: the header's, then those that bands are made of.
-  ImageProducts(ImagesHeader header, const HolographySettings& holography, BandPlan bands, std::size_t computed);
+  ImageProducts(ResultHeader header, const HolographySettings& holography, BandPlan bands, std::size_t computed);
   ImageProducts(const ImageProducts&) = delete;
   ImageProducts& operator=(const ImageProducts&) = delete;
-  [[nodiscard]] const ImagesHeader& header() const { return header_; }
+  [[nodiscard]] const ResultHeader& header() const { return header_; }
   /// images [window][plane][computed][row][column], reports [window][computed]. Returns [product], in the order of
-  /// result_header(); valid until the next call, and as long as `images`, which is copied only for bands. `missing`:
+  /// header(); valid until the next call, and as long as `images`, which is copied only for bands. `missing`:
   /// share of each frequency's information that the microphones lack (MissingInformation), by which its expected error
   /// grows.
   std::span<const std::span<const std::byte>> of_window(std::size_t window, std::span<const std::complex<float>> images,
@@ -37,28 +65,22 @@ class ImageProducts {
  private:
   std::span<const std::complex<float>> lines_of(std::span<const std::complex<float>> computed);
 
-  ImagesHeader header_;
+  ResultHeader header_;
   BandPlan bands_;
   std::size_t computed_;
   PointSampler points_;
-  ImageFrame frame_;
+  ResultFrame frame_;
+  // Values of frame_.
+  std::span<float> cutoff_rad_per_m_;
+  std::span<float> slope_;
+  std::span<float> noise_pa_;
+  std::span<float> error_estimate_;
+  std::span<float> radiated_power_w_;
+  std::span<std::complex<float>> points_values_;
+  std::span<std::complex<float>> images_;  ///< at the requested frequencies, where others were computed for bands
+  std::span<float> bands_values_;
   std::vector<std::span<const std::byte>> products_;
   std::size_t images_at_;  ///< index in products_
-};
-
-/// A frame with room for this header's images.
-ImageFrame empty_frame(const ImagesHeader& header);
-
-/// Access to an imager's images before they become products.
-class ImagesOnHost {
- public:
-  virtual ~ImagesOnHost() = default;
-  /// Images of the batch in a place, [window][plane][frequency][row][column], including frequencies that only bands
-  /// need.
-  [[nodiscard]] virtual std::span<const std::complex<float>> images(std::size_t place) const = 0;
-  /// [window][frequency], likewise.
-  [[nodiscard]] virtual std::span<const FilterReport> reports(std::size_t place) const = 0;
-  [[nodiscard]] virtual const ImagePlan& plan() const = 0;
 };
 
 /// Share of the information in a window's images that the microphones in use do not provide.
@@ -71,7 +93,8 @@ class MissingOfImages {
   std::span<const double> with(int non_finite);
 
  private:
-  MissingInformation in_model_;  ///< part contained in the imager's own expected error
+  /// Part that the imager's own expected error contains: that of the configured dead channels.
+  MissingInformation in_model_;
   int microphones_;
   int used_;
   std::vector<double> masked_;  ///< [frequency]
@@ -79,10 +102,9 @@ class MissingOfImages {
 };
 
 /// An imager as a processor.
-class ImageProcessor : public Processor, public ImagesOnHost {
+class ImageProcessor : public Processor, public Searching {
  public:
-  ImageProcessor(const ocl::Device& device, const ProcessorPlan& plan);
-  [[nodiscard]] ResultHeader header() const override;
+  ImageProcessor(const ocl::Device& device, const ProcessorPlan& plan, const ImagePlan& images);
   void enqueue(const BatchInput& input) override;
   WindowProducts products(const WindowToRead& of) override;
   [[nodiscard]] std::span<const std::uint32_t> host_status(std::size_t place) const override {
@@ -93,55 +115,46 @@ class ImageProcessor : public Processor, public ImagesOnHost {
     missing_.use(mask);
   }
   void adopt(const std::shared_ptr<const Findings>& findings) override { imager_->adopt(findings); }
-  [[nodiscard]] std::unique_ptr<Search> make_search() const override { return imager_->make_search(); }
+  [[nodiscard]] std::unique_ptr<Search> make_search() const override {
+    return plan_.searches ? imager_->make_search() : nullptr;
+  }
+  [[nodiscard]] int search_every_hops() const override { return plan_.search_every_hops(); }
   void forget() override { imager_->forget(); }
   [[nodiscard]] std::string description() const override { return imager_->description(); }
-  [[nodiscard]] std::span<const std::complex<float>> images(std::size_t place) const override;
-  [[nodiscard]] std::span<const FilterReport> reports(std::size_t place) const override {
-    return imager_->host_reports(place);
-  }
-  [[nodiscard]] const ImagePlan& plan() const override { return plan_; }
 
  private:
   ImagePlan plan_;
   std::unique_ptr<Imager> imager_;
   ImageProducts products_;
   MissingOfImages missing_;
-  std::array<std::size_t, 2> windows_{};  ///< [place] number enqueued last
 };
 
 namespace reference {
 
-class ImageProcessor : public Processor, public ImagesOnHost {
+class ImageProcessor : public Processor, public Searching {
  public:
-  explicit ImageProcessor(const ProcessorPlan& plan);
-  [[nodiscard]] ResultHeader header() const override;
+  ImageProcessor(const ProcessorPlan& plan, const ImagePlan& images);
   void forget() override { imager_->forget(); }
-  WindowProducts products(const WindowToRead& of) override {
-    return {.products = products_.of_window(of.window, images_, reports_, missing_.with(non_finite_.at(of.window)))};
-  }
+  WindowResult compute(const WindowInput& window) override;
   void use(const MicrophoneMask& mask) override {
     imager_->use(mask);
     missing_.use(mask);
   }
   void adopt(const std::shared_ptr<const Findings>& findings) override { imager_->adopt(findings); }
-  [[nodiscard]] std::unique_ptr<Search> make_search() const override { return imager_->make_search(); }
-  [[nodiscard]] std::span<const std::complex<float>> images(std::size_t /*place*/) const override { return images_; }
-  [[nodiscard]] std::span<const FilterReport> reports(std::size_t /*place*/) const override { return reports_; }
-  [[nodiscard]] const ImagePlan& plan() const override { return plan_; }
+  [[nodiscard]] std::unique_ptr<Search> make_search() const override {
+    return plan_.searches ? imager_->make_search() : nullptr;
+  }
+  [[nodiscard]] int search_every_hops() const override { return plan_.search_every_hops(); }
 
  private:
-  void begin() override;
-  Outcome add(const WindowInput& window) override;
-
   ImagePlan plan_;
   std::unique_ptr<Imager> imager_;
   ImageProducts products_;
   MissingOfImages missing_;
   std::vector<std::complex<float>> images_;
   std::vector<FilterReport> reports_;
-  std::vector<int> non_finite_;  ///< [window]
 };
 
 }  // namespace reference
+
 }  // namespace nearfield

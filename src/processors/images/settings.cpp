@@ -7,7 +7,7 @@
 #include "config/premises.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "config/schema/section.hpp"
-#include "core/image_grid.hpp"
+#include "core/images.hpp"
 
 namespace nearfield {
 

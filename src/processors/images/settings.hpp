@@ -21,6 +21,7 @@ class ImageKindSettings : public KindSettings {
   [[nodiscard]] double frame_bytes(const Settings& settings) const override;
 
   HolographySettings images;
+  bool searches = false;  ///< false: search_every_frames and prior are not used
 };
 
 }  // namespace nearfield

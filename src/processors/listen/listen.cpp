@@ -1,3 +1,5 @@
+#include "processors/listen/listen.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,15 +7,98 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
+#include <utility>
 
 #include "core/frame.hpp"
-#include "frontend/common/clipping.hpp"
+#include "frontend/common/bit_ring.hpp"
+#include "frontend/samples/decimator.hpp"
 #include "imaging/priors/make_mask.hpp"
 #include "processors/far_field/array.hpp"
 #include "processors/far_field/subset.hpp"
-#include "processors/listen/plan.hpp"
 
 namespace nearfield {
+
+ListenPlan::ListenPlan(const ProcessorPlan& plan)
+    : name(plan.name),
+      geometry(plan.array.geometry),
+      sound_speed_m_s(plan.array.medium.sound_speed_m_s),
+      shading(static_cast<std::size_t>(plan.array.geometry.channels())),
+      sample_rate_hz(plan.sample_rate_hz),
+      pascal(plan.input_is_finite ? full_scale_pa(plan.settings->array.sensitivity_dbfs) : 1.0),
+      is_full_scale(plan.input_is_finite),
+      hop_samples(static_cast<std::size_t>(plan.settings->front_end.hop_samples)),
+      batch(static_cast<std::size_t>(plan.batch)) {
+  const auto& own = dynamic_cast<const ListenSettings&>(*plan.own);
+  beams = own.beams;
+  reference_m = own.steering.reference_m;
+  Settings settings = *plan.settings;
+  settings.array.geometry = geometry;
+  settings.medium = plan.array.medium;
+  sizes = own.sizes(settings, plan.every_hops, sample_rate_hz);
+  const far_field::PlanOfSubset of(plan, own.steering.subset);
+  has_subset = !of.is_whole();
+  channels = of.channels;
+  if (!has_subset) {
+    channels.resize(shading.size());
+    std::iota(channels.begin(), channels.end(), 0);
+  }
+  const std::vector<double> weights = far_field::array_shading(own.steering, of.plan.array.geometry);
+  for (std::size_t i = 0; i < channels.size(); ++i) {
+    shading[static_cast<std::size_t>(channels[i])] = weights[i];
+  }
+}
+
+std::vector<int> ListenPlan::used(const MicrophoneMask& mask) const {
+  std::vector<int> remaining = channels;
+  std::erase_if(remaining,
+                [&](int channel) { return std::binary_search(mask.channels.begin(), mask.channels.end(), channel); });
+  return remaining;
+}
+
+bool ListenPlan::is_masked(const MicrophoneMask& mask) const { return used(mask).size() < channels.size(); }
+
+double ListenPlan::first_sample_at() const {
+  constexpr double kCicDelayBits = kCicOrder * (kCicFactor - 1) / 2.0;
+  constexpr double kFirDelayBits = kCicFactor * (kFirTaps - 1) / 2.0;
+  // The newest bit of a sample is the last one of its word.
+  constexpr double kOfBits = (kDecimation - 1 - kCicDelayBits - kFirDelayBits) / kDecimation;
+  return kListenTapsBefore + (is_full_scale ? kOfBits : 0.0);
+}
+
+double ListenPlan::latency_s() const {
+  return (sizes.window_samples - first_sample_at() - (sizes.new_samples - 1)) / sample_rate_hz;
+}
+
+ResultHeader ListenPlan::header() const {
+  Axis of_beams{.name = "beam", .unit = "1", .values = {}};
+  Axis of_samples{.name = "sample", .unit = "s", .values = {}};
+  Axis of_places{.name = "focus", .unit = "m", .values = {}, .components = 3};
+  for (std::size_t beam = 0; beam < beams.size(); ++beam) {
+    of_beams.values.push_back(static_cast<double>(beam));
+    const far_field::Position at = beams[beam].focus();
+    of_places.values.insert(of_places.values.end(), {at.x, at.y, at.z});
+  }
+  for (int n = 0; n < sizes.new_samples; ++n) {
+    of_samples.values.push_back((first_sample_at() + n) / sample_rate_hz);
+  }
+  ResultHeader header;
+  header.processor = name;
+  header.kind = "listen";
+  header.memory_hops = 0;
+  header.axes = {std::move(of_beams), std::move(of_samples), std::move(of_places)};
+  header.products = {{.name = "beams",
+                      .quantity = "pressure",
+                      .unit = "Pa",
+                      .type = ElementType::kFloat32,
+                      .axes = {"beam", "sample"}}};
+  far_field::add_places(geometry, header);
+  if (has_subset) {
+    header.axes.push_back({.name = "channel", .unit = "1", .values = {channels.begin(), channels.end()}});
+  }
+  return header;
+}
+
 namespace {
 
 constexpr std::string_view kListenStage = "processors/listen";
@@ -84,10 +169,10 @@ ocl::Defines listen_defines(const ListenPlan& plan) {
 
 class ListenProcessor : public Processor {
  public:
-  ListenProcessor(const ocl::Device& device, const ProcessorPlan& plan)
-      : device_(device),
+  ListenProcessor(const ocl::Device& device, const ListenPlan& plan, const MicrophoneMask& mask)
+      : Processor(plan.header()),
+        device_(device),
         plan_(plan),
-        header_(plan_.header()),
         values_(plan_.beams.size() * static_cast<std::size_t>(plan_.sizes.new_samples)),
         used_(device.allocate<std::uint32_t>(plan_.channels.size(), kListenStage)),
         weights_(device.upload<float>(std::vector<float>(plan_.shading.begin(), plan_.shading.end()), kListenStage)),
@@ -104,9 +189,8 @@ class ListenProcessor : public Processor {
     watch_window_ = program.kernel("watch_window");
     watch_window_.set("used", used_);
     of_watch_ = watch_window_.arguments("samples", "status", "first_slot", "slots", "count", "flags");
-    use(make_mask(plan.array, {}));
+    use(mask);
   }
-  [[nodiscard]] ResultHeader header() const override { return header_; }
   void enqueue(const BatchInput& input) override {
     const SampleView& samples = input.samples;
     const std::size_t groups =
@@ -136,13 +220,10 @@ class ListenProcessor : public Processor {
       device_.wait();
     }
   }
-  [[nodiscard]] std::span<const int> subset() const override { return plan_.subset(); }
-  [[nodiscard]] std::string description() const override { return "listen"; }
 
  private:
   ocl::Device device_;
   ListenPlan plan_;
-  ResultHeader header_;
   std::size_t values_;  ///< values of a window
   ocl::Buffer<std::uint32_t> used_;
   ocl::Buffer<float> weights_;
@@ -187,7 +268,7 @@ WorkModel work_of_listen(const ProcessorPlan& plan) {
 ProcessorEntry listen_entry() {
   return {.kind = "listen",
           .make = [](const ocl::Device& device, const ProcessorPlan& plan) -> std::unique_ptr<Processor> {
-            return std::make_unique<ListenProcessor>(device, plan);
+            return std::make_unique<ListenProcessor>(device, ListenPlan(plan), make_mask(plan.array, {}));
           },
           .make_reference = make_listen_reference,
           .remarks = remarks_of_listen,

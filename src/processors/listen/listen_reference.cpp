@@ -5,10 +5,10 @@
 #include <numbers>
 
 #include "core/frame.hpp"
-#include "frontend/common/clipping.hpp"
+#include "frontend/common/bit_ring.hpp"
 #include "imaging/priors/make_mask.hpp"
 #include "processors/far_field/array.hpp"
-#include "processors/listen/plan.hpp"
+#include "processors/listen/listen.hpp"
 
 namespace nearfield {
 namespace {
@@ -26,31 +26,24 @@ double kernel_at(double t) {
 /// there; p(t) = sum_n p[n] kernel(t - n).
 class ListenReference : public reference::Processor {
  public:
-  explicit ListenReference(const ProcessorPlan& plan)
-      : plan_(plan), header_(plan_.header()), microphones_(far_field::microphones_of(plan_.geometry)) {
-    use(make_mask(plan.array, {}));
-  }
-  [[nodiscard]] ResultHeader header() const override { return header_; }
-  [[nodiscard]] std::span<const int> subset() const override { return plan_.subset(); }
-  WindowProducts products(const WindowToRead& of) override {
-    const std::size_t values = plan_.beams.size() * new_samples();
-    products_ = {std::as_bytes(std::span(samples_of_beams_).subspan(of.window * values, values))};
-    return {.products = products_};
+  ListenReference(const ListenPlan& plan, const MicrophoneMask& mask)
+      : reference::Processor(plan.header()), plan_(plan), microphones_(far_field::microphones_of(plan.geometry)) {
+    use(mask);
   }
   void use(const MicrophoneMask& mask) final {
     used_ = plan_.used(mask);
     is_masked_ = plan_.is_masked(mask);
   }
-
- private:
-  void begin() override { samples_of_beams_.clear(); }
-  reference::Outcome add(const reference::WindowInput& window) override {
+  reference::WindowResult compute(const reference::WindowInput& window) override {
     samples_ = window.samples;
+    samples_of_beams_.clear();
     for (const ListenBeam& beam : plan_.beams) {
       add_beam(beam);
     }
-    return outcome();
+    return {.products = {reference::to_bytes(samples_of_beams_)}, .outcome = outcome()};
   }
+
+ private:
   [[nodiscard]] std::size_t new_samples() const { return static_cast<std::size_t>(plan_.sizes.new_samples); }
   [[nodiscard]] double sample(std::size_t n, int channel) const {
     return samples_[n * microphones_.size() + static_cast<std::size_t>(channel)];
@@ -111,19 +104,17 @@ class ListenReference : public reference::Processor {
   }
 
   ListenPlan plan_;
-  ResultHeader header_;
   std::vector<far_field::Position> microphones_;  ///< [channel]
   std::vector<int> used_;
   bool is_masked_ = false;
   std::span<const double> samples_;
-  std::vector<float> samples_of_beams_;  ///< [window][beam][sample]
-  std::array<std::span<const std::byte>, 1> products_;
+  std::vector<float> samples_of_beams_;  ///< [beam][sample] of the present window
 };
 
 }  // namespace
 
 std::unique_ptr<reference::Processor> make_listen_reference(const ProcessorPlan& plan) {
-  return std::make_unique<ListenReference>(plan);
+  return std::make_unique<ListenReference>(ListenPlan(plan), make_mask(plan.array, {}));
 }
 
 }  // namespace nearfield

@@ -5,7 +5,6 @@
 
 #include "core/geometry.hpp"
 #include "core/settings.hpp"
-#include "processors/far_field/position.hpp"
 #include "processors/far_field/settings.hpp"
 
 namespace nearfield {

@@ -1,18 +1,82 @@
+#include "processors/spectrum/spectrum.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "cl/fft.hpp"
 #include "core/frame.hpp"
-#include "frontend/common/clipping.hpp"
-#include "frontend/samples/decimator_design.hpp"
+#include "frontend/common/bit_ring.hpp"
+#include "frontend/samples/decimator.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "processors/spectrum/plan.hpp"
 
 namespace nearfield {
+
+SpectrumPlan::SpectrumPlan(const ProcessorPlan& plan)
+    : name(plan.name),
+      array(plan.array),
+      sample_rate_hz(plan.sample_rate_hz),
+      sensitivity_dbfs(plan.settings->array.sensitivity_dbfs),
+      is_full_scale(plan.input_is_finite),
+      hop_samples(static_cast<std::size_t>(plan.settings->front_end.hop_samples)),
+      batch(static_cast<std::size_t>(plan.batch)) {
+  const auto& own = dynamic_cast<const SpectrumSettings&>(*plan.own);
+  points = own.places();
+  window_samples = static_cast<std::size_t>(own.window_samples);
+  taper = own.taper;
+}
+
+std::vector<std::uint32_t> SpectrumPlan::nearest(const MicrophoneMask& mask) const {
+  std::vector<std::uint32_t> microphones;
+  for (const PlanePoint& point : points) {
+    std::uint32_t best = kNoMicrophone;
+    double best_m = std::numeric_limits<double>::infinity();
+    for (int channel = 0; channel < array.geometry.channels(); ++channel) {
+      const MicrophonePosition at = array.geometry.position_m(channel);
+      const double distance_m = std::hypot(at.x_m - point.x_m, at.y_m - point.y_m);
+      if (distance_m < best_m && !std::binary_search(mask.channels.begin(), mask.channels.end(), channel)) {
+        best = static_cast<std::uint32_t>(channel);
+        best_m = distance_m;
+      }
+    }
+    microphones.push_back(best);
+  }
+  return microphones;
+}
+
+ResultHeader SpectrumPlan::header() const {
+  Axis axis_of_points{.name = "point", .unit = "m", .values = {}, .components = 2};
+  for (const PlanePoint& point : points) {
+    axis_of_points.values.push_back(point.x_m);
+    axis_of_points.values.push_back(point.y_m);
+  }
+  Axis frequencies{.name = "frequency", .unit = "Hz", .values = {}};
+  for (std::size_t bin = 0; bin < bins(); ++bin) {
+    frequencies.values.push_back(frequency_hz(bin));
+  }
+  ResultHeader header;
+  header.processor = name;
+  header.kind = "spectrum";
+  header.memory_hops = 0;
+  header.axes = {std::move(axis_of_points), std::move(frequencies)};
+  header.products = {{.name = "spectrum",
+                      .quantity = "amplitude of pressure",
+                      .unit = "Pa",
+                      .type = ElementType::kFloat32,
+                      .axes = {"point", "frequency"}},
+                     {.name = "microphone",
+                      .quantity = "row * columns + column of the microphone",
+                      .unit = "1",
+                      .form = Product::Form::kFigure,
+                      .type = ElementType::kUint32,
+                      .axes = {"point"}}};
+  return header;
+}
+
 namespace {
 
 constexpr std::string_view kSpectrumStage = "processors/spectrum";
@@ -62,10 +126,10 @@ ocl::Defines spectrum_defines(const SpectrumPlan& plan) {
 
 class SpectrumProcessor : public Processor {
  public:
-  SpectrumProcessor(const ocl::Device& device, const ProcessorPlan& plan)
-      : device_(device),
+  SpectrumProcessor(const ocl::Device& device, const SpectrumPlan& plan)
+      : Processor(plan.header()),
+        device_(device),
         plan_(plan),
-        header_(plan_.header()),
         lines_count_(plan_.batch * plan_.points.size()),
         taper_(device.upload<float>(taper_values(plan_), kSpectrumStage)),
         scales_(device.upload<float>(scales_pa(plan_), kSpectrumStage)),
@@ -88,7 +152,6 @@ class SpectrumProcessor : public Processor {
     device.enqueue_fill(bad_in_, frame_, kSpectrumStage);
     use(make_mask(plan_.array, {}));
   }
-  [[nodiscard]] ResultHeader header() const override { return header_; }
   void enqueue(const BatchInput& input) override {
     const std::size_t lines = input.windows * plan_.points.size();
     const SampleView& samples = input.samples;
@@ -115,12 +178,10 @@ class SpectrumProcessor : public Processor {
     device_.enqueue_write(channels_, 0, std::span<const std::uint32_t>(nearest_), kSpectrumStage);
     device_.wait();
   }
-  [[nodiscard]] std::string description() const override { return "spectrum"; }
 
  private:
   ocl::Device device_;
   SpectrumPlan plan_;
-  ResultHeader header_;
   std::size_t lines_count_;  ///< for a whole batch: windows times points
   std::uint32_t frame_ = 0;  ///< for the last enqueue()
   ocl::Buffer<float> taper_;
@@ -159,7 +220,7 @@ WorkModel work_of_spectrum(const ProcessorPlan& plan) {
 ProcessorEntry spectrum_entry() {
   return {.kind = "spectrum",
           .make = [](const ocl::Device& device, const ProcessorPlan& plan) -> std::unique_ptr<Processor> {
-            return std::make_unique<SpectrumProcessor>(device, plan);
+            return std::make_unique<SpectrumProcessor>(device, SpectrumPlan(plan));
           },
           .make_reference = make_spectrum_reference,
           .work = work_of_spectrum};

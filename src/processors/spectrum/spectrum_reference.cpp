@@ -1,13 +1,12 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
 
 #include "core/frame.hpp"
-#include "frontend/common/clipping.hpp"
-#include "frontend/samples/decimator_reference.hpp"
+#include "frontend/common/bit_ring.hpp"
+#include "frontend/samples/samples_reference.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "processors/spectrum/plan.hpp"
+#include "processors/spectrum/spectrum.hpp"
 
 namespace nearfield {
 namespace {
@@ -16,8 +15,8 @@ namespace {
 /// counterpart.
 class SpectrumReference : public reference::Processor {
  public:
-  explicit SpectrumReference(const ProcessorPlan& plan)
-      : plan_(plan), header_(plan_.header()), microphones_(plan_.nearest(make_mask(plan_.array, {}))) {
+  explicit SpectrumReference(const SpectrumPlan& plan)
+      : reference::Processor(plan.header()), plan_(plan), microphones_(plan.nearest(make_mask(plan.array, {}))) {
     const auto count = static_cast<double>(plan_.window_samples);
     for (std::size_t n = 0; n < plan_.window_samples; ++n) {
       roots_.push_back(std::polar(1.0, -2.0 * std::numbers::pi * static_cast<double>(n) / count));
@@ -35,29 +34,17 @@ class SpectrumReference : public reference::Processor {
       impulse_ = reference::impulse_response();
     }
   }
-  [[nodiscard]] ResultHeader header() const override { return header_; }
-  WindowProducts products(const WindowToRead& of) override {
-    const std::size_t points = microphones_.size();
-    const std::size_t values = points * plan_.bins();
-    products_ = {std::as_bytes(std::span(levels_).subspan(of.window * values, values)),
-                 std::as_bytes(std::span(heard_).subspan(of.window * points, points))};
-    return {.products = products_};
-  }
   void use(const MicrophoneMask& mask) override { microphones_ = plan_.nearest(mask); }
-
- private:
-  void begin() override {
-    levels_.clear();
-    heard_.clear();
-  }
-  reference::Outcome add(const reference::WindowInput& window) override {
+  reference::WindowResult compute(const reference::WindowInput& window) override {
     reference::Outcome outcome;
+    levels_.clear();
     for (const std::uint32_t channel : microphones_) {
       add_point(channel, window.samples, outcome);
-      heard_.push_back(channel);
     }
-    return outcome;
+    return {.products = {reference::to_bytes(levels_), reference::to_bytes(microphones_)}, .outcome = outcome};
   }
+
+ private:
   void add_point(std::uint32_t channel, std::span<const double> samples, reference::Outcome& outcome) {
     const auto channels = static_cast<std::size_t>(plan_.array.geometry.channels());
     if (channel == kNoMicrophone) {
@@ -90,21 +77,18 @@ class SpectrumReference : public reference::Processor {
   }
 
   SpectrumPlan plan_;
-  ResultHeader header_;
   std::vector<std::uint32_t> microphones_;  ///< [point]
   std::vector<reference::Complex> roots_;   ///< [n], e^{-j 2 pi n / N}
   std::vector<double> taper_;               ///< [n]
   double taper_sum_ = 0.0;
-  std::vector<double> impulse_;       ///< impulse response of the decimator; empty for pascal
-  std::vector<float> levels_;         ///< [window][point][bin]
-  std::vector<std::uint32_t> heard_;  ///< [window][point]
-  std::array<std::span<const std::byte>, 2> products_;
+  std::vector<double> impulse_;  ///< impulse response of the decimator; empty for pascal
+  std::vector<float> levels_;    ///< [point][bin] of the present window
 };
 
 }  // namespace
 
 std::unique_ptr<reference::Processor> make_spectrum_reference(const ProcessorPlan& plan) {
-  return std::make_unique<SpectrumReference>(plan);
+  return std::make_unique<SpectrumReference>(SpectrumPlan(plan));
 }
 
 }  // namespace nearfield

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "core/product_values.hpp"
+#include "core/product.hpp"
 
 namespace nearfield {
 namespace {
@@ -144,7 +144,7 @@ void widen_to_the_next_place(const SrpPlan& plan, SrpSource& source) {
 }
 
 std::array<double, 3> to_top(const Peak& peak) {
-  constexpr double kFarthest = 1.0 / 16;  // steps, of the last round of refinement
+  constexpr double kFarthest = 1.0 / 16;  // spacing of the last round of refinement, in steps of the grid
   std::array<double, 3> top = peak.top();
   for (double& fraction : top) {
     fraction = std::clamp(fraction, -kFarthest, kFarthest);
@@ -218,7 +218,7 @@ far_field::Position top_of(const SrpPlan& plan, const SrpMaximum& maximum) {
 
 bool seems_common(const SrpPlan& plan, const SrpWindow& window) {
   constexpr double kCoherent = 0.9;
-  constexpr double kOfBeam = 0.25;  // shift of such a maximum by noise 17 dB below, with some margin
+  constexpr double kOfBeam = 0.25;  // share of sine_of_beam(): shift by noise 17 dB below, with some margin
   constexpr double kEven = 0.04;    // a fifth of the power, rms: the effect of noise 17 dB below
   double power = 0.0;
   double spread = 0.0;

@@ -8,12 +8,11 @@
 
 #include "cl/device.hpp"
 #include "imaging/priors/make_mask.hpp"
-#include "processors/far_field/device_tables.hpp"
+#include "processors/far_field/array.hpp"
 #include "processors/far_field/subset.hpp"
 #include "processors/srp_phat/cut.hpp"
-#include "processors/srp_phat/history.hpp"
-#include "processors/srp_phat/lags.hpp"
 #include "processors/srp_phat/tables.hpp"
+#include "processors/srp_phat/tracks.hpp"
 
 namespace nearfield {
 namespace {
@@ -28,11 +27,11 @@ constexpr std::size_t kChannelsOfGroup = 32;
 /// Steered response power in either domain, its maxima and the sources over time.
 class SrpPhat : public Processor {
  public:
-  SrpPhat(const ocl::Device& device, const ProcessorPlan& plan, const std::optional<SrpCut>& cut)
-      : device_(device),
+  SrpPhat(const ocl::Device& device, const SrpPlan& plan, const std::optional<SrpCut>& cut)
+      : Processor(header_of(plan)),
+        device_(device),
         plan_(plan),
         history_(plan_),
-        header_(header_of(plan_)),
         points_(refinement_points(plan_)),
         groups_((plan_.pixels() + kGroup - 1) / kGroup),
         cut_(cut ? *cut : SrpCut::for_device(device_.info(), plan_)),
@@ -76,7 +75,7 @@ class SrpPhat : public Processor {
         results_on_host_(device_.allocate_host<float>(results_.size(), kStage)),
         taken_(device_.allocate<std::uint32_t>(batch() * kStatusWords, kStage)),
         status_on_host_(device_.allocate_host<std::uint32_t>(taken_.size(), kStage)),
-        tables_(batch(), std::vector<std::byte>(header_.bytes(header_.products[0]))),
+        tables_(batch(), std::vector<std::byte>(header().bytes(header().products[0]))),
         is_made_(batch()) {
     bind();
     forget_floors();
@@ -98,7 +97,6 @@ class SrpPhat : public Processor {
     }
     use(make_mask(plan_.array, {}));
   }
-  [[nodiscard]] ResultHeader header() const override { return header_; }
   void enqueue(const BatchInput& input) override {
     const std::size_t windows = input.windows;
     std::fill(is_made_.begin(), is_made_.end(), false);
@@ -140,7 +138,7 @@ class SrpPhat : public Processor {
     if (plan_.settings.keep_map) {
       products_[1] = std::as_bytes(maps_on_host_.values().subspan(window * plan_.pixels(), plan_.pixels()));
     }
-    return {.products = std::span(products_).first(header_.products.size())};
+    return {.products = std::span(products_).first(header().products.size())};
   }
   [[nodiscard]] std::span<const std::uint32_t> host_status(std::size_t /*place*/) const override {
     return status_on_host_.values();
@@ -280,7 +278,6 @@ class SrpPhat : public Processor {
   ocl::Device device_;
   SrpPlan plan_;
   SrpHistory history_;
-  ResultHeader header_;
   std::size_t points_;  ///< number in refinement
   std::size_t groups_;  ///< groups of pixels
   SrpCut cut_;
@@ -342,7 +339,7 @@ std::optional<SubsetSettings> subset_of_srp(const ProcessorPlan& plan) {
 }  // namespace
 
 std::unique_ptr<Processor> make_srp_phat(const ocl::Device& device, const ProcessorPlan& plan, const SrpCut& cut) {
-  return std::make_unique<SrpPhat>(device, plan, cut);
+  return std::make_unique<SrpPhat>(device, SrpPlan(plan), cut);
 }
 
 ProcessorEntry srp_phat_entry() {
@@ -350,7 +347,7 @@ ProcessorEntry srp_phat_entry() {
           .make = [](const ocl::Device& device, const ProcessorPlan& plan) -> std::unique_ptr<Processor> {
             return far_field::on_subset(device, plan, subset_of_srp(plan),
                                         [](const ocl::Device& on, const ProcessorPlan& part) {
-                                          return std::make_unique<SrpPhat>(on, part, std::nullopt);
+                                          return std::make_unique<SrpPhat>(on, SrpPlan(part), std::nullopt);
                                         });
           },
           .make_reference = [](const ProcessorPlan& plan) -> std::unique_ptr<reference::Processor> {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "imaging/priors/make_mask.hpp"
-#include "processors/srp_phat/history.hpp"
+#include "processors/srp_phat/tracks.hpp"
 
 /// SRP-PHAT by its definition: the power of the sum of all microphones' phases, turned back by each pixel's delays.
 namespace nearfield::reference {
@@ -17,21 +17,17 @@ using far_field::Position;
 
 class SrpPhat : public Processor {
  public:
-  explicit SrpPhat(const ProcessorPlan& plan)
-      : plan_(plan), history_(plan_), header_(header_of(plan_)), is_masked_(plan_.channels()) {
+  explicit SrpPhat(const SrpPlan& plan)
+      : Processor(header_of(plan)), plan_(plan), history_(plan_), is_masked_(plan_.channels()) {
     use(make_mask(plan_.array, {}));
   }
-  [[nodiscard]] ResultHeader header() const override { return header_; }
   /// Makes the table on the first call for a window.
-  WindowProducts products(const WindowToRead& of) override {
-    Window& one = windows_[of.window];
-    if (one.table.empty()) {
-      one.table.resize(header_.bytes(header_.products[0]));
-      history_.add(one.found, of.stamp, one.table);
+  std::uint64_t complete(const WindowToRead& of, OwnedProducts& products) override {
+    if (products[0].empty()) {
+      products[0].resize(header().bytes(header().products[0]));
+      history_.add(windows_.at(of.window), of.stamp, products[0]);
     }
-    products_[0] = one.table;
-    products_[1] = std::as_bytes(std::span(maps_).subspan(of.window * plan_.pixels(), plan_.pixels()));
-    return {.products = std::span(products_).first(header_.products.size())};
+    return 0;
   }
   void forget() override {
     history_.forget();
@@ -43,26 +39,19 @@ class SrpPhat : public Processor {
       is_masked_[static_cast<std::size_t>(channel)] = true;
     }
   }
-
- private:
-  struct Window {
-    SrpWindow found;
-    std::vector<std::byte> table;  ///< empty until it is made
-  };
-  void begin() override {
-    maps_.clear();
-    windows_.clear();
-  }
-  Outcome add(const WindowInput& input) override {
+  WindowResult compute(const WindowInput& input) override {
     Outcome outcome = choose_microphones(input.spectra);
     weigh(input.spectra);
     const std::vector<double> map = present_map();
-    std::transform(map.begin(), map.end(), std::back_inserter(maps_),
-                   [](double value) { return static_cast<float>(value); });
-    windows_.push_back({.found = window_of(map), .table = {}});
-    outcome.flags |= seems_common(plan_, windows_.back().found) ? kFlagCommonToAll : 0U;
-    return outcome;
+    windows_.resize(input.window);
+    windows_.push_back(window_of(map));
+    outcome.flags |= seems_common(plan_, windows_.back()) ? kFlagCommonToAll : 0U;
+    OwnedProducts products = {{}, to_bytes(std::vector<float>(map.begin(), map.end()))};
+    products.resize(header().products.size());
+    return {.products = std::move(products), .outcome = outcome};
   }
+
+ private:
   /// Fills used_.
   Outcome choose_microphones(std::span<const Complex> spectra) {
     Outcome outcome;
@@ -391,7 +380,6 @@ class SrpPhat : public Processor {
 
   SrpPlan plan_;
   SrpHistory history_;
-  ResultHeader header_;
   std::vector<bool> is_masked_;               ///< [channel]
   std::vector<std::size_t> used_;             ///< channels of the present window
   std::vector<Complex> pressures_;            ///< [bin][index of used_], Pa; the remainder if sources are peeled
@@ -401,9 +389,7 @@ class SrpPhat : public Processor {
   std::vector<double> bin_powers_;            ///< [bin]
   std::vector<double> bin_spreads_;           ///< [bin]
   std::vector<double> floors_;                ///< [bin], mean power of a microphone; empty before the first window
-  std::vector<float> maps_;                   ///< [window][pixel]
-  std::vector<Window> windows_;
-  std::array<std::span<const std::byte>, 2> products_;
+  std::vector<SrpWindow> windows_;            ///< [window] of the batch, so far
 };
 
 }  // namespace
@@ -412,7 +398,7 @@ class SrpPhat : public Processor {
 namespace nearfield {
 
 std::unique_ptr<reference::Processor> make_srp_phat_reference(const ProcessorPlan& plan) {
-  return std::make_unique<reference::SrpPhat>(plan);
+  return std::make_unique<reference::SrpPhat>(SrpPlan(plan));
 }
 
 }  // namespace nearfield

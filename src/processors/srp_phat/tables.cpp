@@ -7,7 +7,7 @@
 #include <string>
 
 #include "processors/far_field/array.hpp"
-#include "processors/srp_phat/lags.hpp"
+#include "processors/srp_phat/cut.hpp"
 
 namespace nearfield::srp {
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "cl/device.hpp"
-#include "processors/far_field/device_tables.hpp"
+#include "processors/far_field/array.hpp"
 #include "processors/srp_phat/cut.hpp"
 
 /// Macros and tables for the kernels of kernels/processors/srp_phat/; weights.cl has the axes.

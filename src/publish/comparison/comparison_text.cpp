@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "core/error.hpp"
-#include "files/files.hpp"
+#include "core/images.hpp"
 #include "publish/comparison/comparison.hpp"
 
 namespace nearfield {
@@ -253,18 +253,19 @@ std::optional<std::size_t> processor_named(const ResultsReader& reader, const st
 }
 
 Comparison compare_images(const std::filesystem::path& reference, const std::filesystem::path& other) {
-  const ImagesReader reader_a(reference);
-  const ImagesReader reader_b(other);
-  FrameComparer comparer(reference.string(), reader_a.header(), other.string(), reader_b.header());
-  if (reader_a.frames() == 0) {
+  const ResultsReader reader_a = open_images(reference);
+  const ResultsReader reader_b = open_images(other);
+  FrameComparer comparer(reference.string(), reader_a.header(0), other.string(), reader_b.header(0));
+  const std::uint64_t frames = reader_a.frames(0);
+  if (frames == 0) {
     throw DataError(fmt::format("{}: expected at least one frame, found none", reference.string()));
   }
-  if (reader_a.frames() != reader_b.frames()) {
-    throw DataError(fmt::format("{}: expected {} frames as in {}, found {}", other.string(), reader_a.frames(),
-                                reference.string(), reader_b.frames()));
+  if (frames != reader_b.frames(0)) {
+    throw DataError(fmt::format("{}: expected {} frames as in {}, found {}", other.string(), frames, reference.string(),
+                                reader_b.frames(0)));
   }
-  for (std::uint64_t frame = 0; frame < reader_a.frames(); ++frame) {
-    comparer.add(reader_a.read(frame), reader_b.read(frame));
+  for (std::uint64_t frame = 0; frame < frames; ++frame) {
+    comparer.add(reader_a.read(0, frame).frame, reader_b.read(0, frame).frame);
   }
   return comparer.result();
 }
@@ -293,7 +294,8 @@ Comparison compare_image_files(const std::filesystem::path& reference, const std
   const ResultsReader reader_a(reference);
   const ResultsReader reader_b(other);
   const Files files{reader_a, reader_b, reference.string(), other.string()};
-  const bool are_images = reader_a.images_header(0) || reader_b.images_header(0);
+  const bool are_images =
+      images_or_points_of(reader_a.header(0)) != nullptr || images_or_points_of(reader_b.header(0)) != nullptr;
   Comparison comparison;
   if (are_images) {
     comparison = compare_images(reference, other);

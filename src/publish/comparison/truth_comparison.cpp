@@ -1,5 +1,3 @@
-#include "publish/comparison/truth_comparison.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,10 +8,11 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/image_grid.hpp"
+#include "core/images.hpp"
 #include "core/numerics.hpp"
 #include "core/settings.hpp"
-#include "files/spectra_truth.hpp"
+#include "files/files.hpp"
+#include "publish/comparison/comparison.hpp"
 
 namespace nearfield {
 namespace {
@@ -27,25 +26,27 @@ struct SharedImages {
   std::vector<std::size_t> of_truth;
 };
 
-SharedImages shared_images(const ImagesHeader& header, const Truth& truth, const std::string& capture,
+SharedImages shared_images(const ResultHeader& header, const Truth& truth, const std::string& capture,
                            const std::string& images) {
   SharedImages shared;
-  if (!header.surface_m.empty()) {
+  const std::vector<double>& planes_m = header.coordinates("z");
+  const std::vector<double>& frequencies_hz = header.coordinates("frequency");
+  if (header.axis("surface") != nullptr) {
     throw DataError(
         fmt::format("{}: expected images on the plane z = 0, where the truth is known, found images on a "
                     "surface",
                     images));
   }
-  const auto plane = std::find_if(header.planes_m.begin(), header.planes_m.end(),
-                                  [](double z_m) { return std::abs(z_m) <= kSamePositionM; });
-  if (plane == header.planes_m.end()) {
+  const auto plane =
+      std::find_if(planes_m.begin(), planes_m.end(), [](double z_m) { return std::abs(z_m) <= kSamePositionM; });
+  if (plane == planes_m.end()) {
     throw DataError(fmt::format("{}: expected a plane at z = 0, where the truth is known, found {} m", images,
-                                fmt::join(header.planes_m, ", ")));
+                                fmt::join(planes_m, ", ")));
   }
-  shared.plane = static_cast<std::size_t>(plane - header.planes_m.begin());
-  for (std::size_t i = 0; i < header.frequencies_hz.size(); ++i) {
+  shared.plane = static_cast<std::size_t>(plane - planes_m.begin());
+  for (std::size_t i = 0; i < frequencies_hz.size(); ++i) {
     for (std::size_t k = 0; k < truth.frequencies_hz.size(); ++k) {
-      if (std::abs(header.frequencies_hz[i] - truth.frequencies_hz[k]) <= kSameFrequencyHz) {
+      if (std::abs(frequencies_hz[i] - truth.frequencies_hz[k]) <= kSameFrequencyHz) {
         shared.of_images.push_back(i);
         shared.of_truth.push_back(k);
         break;
@@ -54,10 +55,28 @@ SharedImages shared_images(const ImagesHeader& header, const Truth& truth, const
   }
   if (shared.of_images.empty()) {
     throw DataError(fmt::format("{}: expected images at {} Hz, of which {} has the truth, found {} Hz", images,
-                                fmt::join(truth.frequencies_hz, ", "), capture,
-                                fmt::join(header.frequencies_hz, ", ")));
+                                fmt::join(truth.frequencies_hz, ", "), capture, fmt::join(frequencies_hz, ", ")));
   }
   return shared;
+}
+
+/// Header of the shared images alone.
+ResultHeader shared_part(const ResultHeader& header, const SharedImages& shared) {
+  ResultHeader part = header;
+  std::erase_if(part.products,
+                [](const Product& product) { return product.name != "images" && product.name != "points"; });
+  for (Axis& axis : part.axes) {
+    if (axis.name == "z") {
+      axis.values = {axis.values[shared.plane]};
+    } else if (axis.name == "frequency") {
+      std::vector<double> frequencies_hz;
+      for (const std::size_t index : shared.of_images) {
+        frequencies_hz.push_back(axis.values[index]);
+      }
+      axis.values = std::move(frequencies_hz);
+    }
+  }
+  return part;
 }
 
 std::complex<double> true_value(const Truth& truth, Quantity quantity, std::size_t index, double frequency_hz) {
@@ -138,53 +157,51 @@ void turn_to(std::span<const std::complex<float>> reference, std::span<std::comp
 
 Comparison compare_with_truth(const std::filesystem::path& capture, const std::filesystem::path& images) {
   const KnownFields known = read_known_fields(capture);
-  const ImagesReader reader(images);
-  const ImagesHeader& header = reader.header();
-  const Quantity quantity = quantity_of(header.quantity, images.string());
+  const ResultsReader reader = open_images(images);
+  const ResultHeader& header = reader.header(0);
+  const Quantity quantity = quantity_of(images_or_points_of(header)->quantity, images.string());
   require_truth(known, quantity, capture.string());
   const Truth& truth = *known.truth;
   const SharedImages shared = shared_images(header, truth, capture.string(), images.string());
 
-  ImagesHeader common = header;
-  common.planes_m = {header.planes_m[shared.plane]};
-  common.frequencies_hz.clear();
-  for (const std::size_t index : shared.of_images) {
-    common.frequencies_hz.push_back(header.frequencies_hz[index]);
-  }
-  ImagesHeader expected = common;
-  expected.x_m.clear();
-  expected.y_m.clear();
-  for (int column = 0; column < known.grid.columns(); ++column) {
-    expected.x_m.push_back(known.grid.x_m(column));
-  }
-  for (int row = 0; row < known.grid.rows(); ++row) {
-    expected.y_m.push_back(known.grid.y_m(row));
+  const ResultHeader common = shared_part(header, shared);
+  ResultHeader expected = common;
+  for (Axis& axis : expected.axes) {
+    if (axis.name == "x") {
+      axis.values = known.grid.x_m();
+    } else if (axis.name == "y") {
+      axis.values = known.grid.y_m();
+    }
   }
   FrameComparer comparer(capture.string(), expected, images.string(), common);
-  if (reader.frames() == 0) {
+  const std::uint64_t frames = reader.frames(0);
+  if (frames == 0) {
     throw DataError(fmt::format("{}: expected at least one frame, found none", images.string()));
   }
-  const std::size_t pixels = header.pixels();
-  ImageFrame reference;
+  const std::size_t pixels = image_pixels(header);
+  const std::size_t all_frequencies = header.coordinates("frequency").size();
+  ResultFrame reference(common);
+  const auto true_images = reference.values<std::complex<float>>(common, "images");
   for (std::size_t i = 0; i < shared.of_truth.size(); ++i) {
     for (std::size_t pixel = 0; pixel < pixels; ++pixel) {
-      reference.images.emplace_back(
+      true_images[i * pixels + pixel] = std::complex<float>(
           true_value(truth, quantity, shared.of_truth[i] * pixels + pixel, truth.frequencies_hz[shared.of_truth[i]]));
     }
   }
-  for (std::uint64_t number = 0; number < reader.frames(); ++number) {
-    const ImageFrame whole = reader.read(number);
-    ImageFrame frame;
-    for (const std::size_t index : shared.of_images) {
-      const auto first = whole.images.begin() +
-                         static_cast<std::ptrdiff_t>((shared.plane * header.frequencies_hz.size() + index) * pixels);
-      frame.images.insert(frame.images.end(), first, first + static_cast<std::ptrdiff_t>(pixels));
+  ResultFrame part(common);
+  const auto found = part.values<std::complex<float>>(common, "images");
+  for (std::uint64_t number = 0; number < frames; ++number) {
+    const ResultFrame whole = reader.read(0, number);
+    const auto all = values_in<std::complex<float>>(header, whole.frame.products, "images");
+    for (std::size_t i = 0; i < shared.of_images.size(); ++i) {
+      const auto image = found.subspan(i * pixels, pixels);
+      std::ranges::copy(all.subspan((shared.plane * all_frequencies + shared.of_images[i]) * pixels, pixels),
+                        image.begin());
+      if (quantity != Quantity::kActiveIntensity) {
+        turn_to(true_images.subspan(i * pixels, pixels), image);
+      }
     }
-    for (std::size_t i = 0; quantity != Quantity::kActiveIntensity && i < shared.of_images.size(); ++i) {
-      turn_to(std::span(reference.images).subspan(i * pixels, pixels),
-              std::span(frame.images).subspan(i * pixels, pixels));
-    }
-    comparer.add(reference, frame);
+    comparer.add(reference.frame, part.frame);
   }
   return comparer.result();
 }

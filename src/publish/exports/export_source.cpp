@@ -1,5 +1,3 @@
-#include "publish/exports/export_source.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,7 +6,8 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/product_values.hpp"
+#include "core/product.hpp"
+#include "publish/exports/exports.hpp"
 #include "publish/pictures/sources_table.hpp"
 
 namespace nearfield {

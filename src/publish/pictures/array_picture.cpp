@@ -11,7 +11,8 @@
 #include <span>
 
 #include "core/error.hpp"
-#include "core/product_values.hpp"
+#include "core/images.hpp"
+#include "core/product.hpp"
 #include "publish/pictures/axis.hpp"
 #include "publish/pictures/canvas.hpp"
 #include "publish/pictures/picture_parts.hpp"
@@ -58,7 +59,7 @@ std::vector<std::string> chosen_axes(const Product& product) {
 }
 
 /// Values of the coloured cells.
-ScaledValues cells_of(const ResultHeader& header, const Frame& frame, const ArraySubject& subject,
+ScaledValues cells_of(const ResultHeader& header, const Frame& frame, const Selection& subject,
                       const PictureOptions& options) {
   const Product& product = header.products[subject.product];
   return scaled_values(product, map_values(header, frame, subject), options);
@@ -161,7 +162,7 @@ std::string range_in_words(const Product& product, const Drawn& drawn, const Sca
                      drawn.down == nullptr ? "" : ", " + place(*drawn.down, cell / drawn.columns()));
 }
 
-void draw_titles(Canvas& canvas, const ResultHeader& header, const Frame& frame, const ArraySubject& subject,
+void draw_titles(Canvas& canvas, const ResultHeader& header, const Frame& frame, const Selection& subject,
                  const Drawn& drawn, const ScaledValues& cells) {
   const Product& product = header.products[subject.product];
   std::string title = product.quantity;
@@ -223,45 +224,38 @@ std::string name_of_entry(const Axis& axis, std::size_t index) {
 }
 
 /// "frame00012_surface2_images_z+0.000m_1007.1Hz_pressure.png" for a further processor.
-std::string name_of_image(const ResultHeader& header, const ImagesHeader& images, const Frame& frame,
-                          const PictureSubject& subject) {
-  std::string name = picture_name(images, subject);
+std::string name_of_image(const ResultHeader& header, const Frame& frame, const Selection& image) {
+  std::string name = picture_name(header, image, frame.sequence);
   if (frame.processor > 0) {
     name.insert(name.find('_'), fmt::format("_{}_images", header.processor));
   }
   return name;
 }
 
-/// Calls use(subject, picture's name, magnitudes) for each image of a frame.
+/// Calls use(selection, are_images, picture's name, options) for each picture of a frame.
 template <typename Use>
-void for_images(const ResultHeader& header, const ImagesHeader& images, const Frame& frame, const ImageFrame& values,
-                Use use) {
-  const std::span<const std::complex<float>> all = values.images;
-  for (std::size_t plane = 0; plane < images.planes_m.size(); ++plane) {
-    for (std::size_t frequency = 0; frequency < images.frequencies_hz.size(); ++frequency) {
-      const PictureSubject subject = {frame.sequence, plane, frequency};
-      std::vector<double> magnitudes;
-      const std::size_t image = plane * images.frequencies_hz.size() + frequency;
-      for (const std::complex<float> pixel : all.subspan(image * images.pixels(), images.pixels())) {
-        magnitudes.push_back(std::abs(std::complex<double>(pixel)));
-      }
-      use(subject, name_of_image(header, images, frame, subject), magnitudes);
+void for_pictures(const ResultHeader& header, const Frame& frame, PictureScale& scale, Use use) {
+  for (std::size_t product = 0; product < header.products.size(); ++product) {
+    const Product& one = header.products[product];
+    if (one.form != Product::Form::kArray || one.axes.empty()) {
+      continue;
+    }
+    const bool are_images = &one == images_of(header);
+    for (const Selection& subject : pictures_of(header, product)) {
+      const std::string name =
+          are_images ? name_of_image(header, frame, subject) : array_picture_name(header, subject, frame.sequence);
+      use(subject, are_images, name, scale.options_for(name, level_rule(one), map_values(header, frame, subject)));
     }
   }
 }
 
-/// True for arrays drawn by write_array_picture().
-bool is_drawn_array(const Product& product, bool are_images) {
-  return product.form == Product::Form::kArray && !product.axes.empty() && !(are_images && product.name == "images");
-}
-
 }  // namespace
 
-std::vector<ArraySubject> array_subjects(const ResultHeader& header, std::size_t product) {
-  std::vector<ArraySubject> subjects = {{.product = product}};
+std::vector<Selection> pictures_of(const ResultHeader& header, std::size_t product) {
+  std::vector<Selection> subjects = {{.product = product}};
   for (const std::string& name : chosen_axes(header.products[product])) {
-    std::vector<ArraySubject> longer;
-    for (const ArraySubject& subject : subjects) {
+    std::vector<Selection> longer;
+    for (const Selection& subject : subjects) {
       for (std::size_t index = 0; index < header.axis(name)->size(); ++index) {
         longer.push_back(subject);
         longer.back().indices.push_back(index);
@@ -292,7 +286,7 @@ ArrayLayout array_layout(const ResultHeader& header, const Product& product, con
   return layout;
 }
 
-std::string array_picture_name(const ResultHeader& header, const ArraySubject& subject, std::uint64_t frame_index) {
+std::string array_picture_name(const ResultHeader& header, const Selection& subject, std::uint64_t frame_index) {
   const Product& product = header.products.at(subject.product);
   std::string name = fmt::format("frame{:05}_{}_{}", frame_index, header.processor, product.name);
   const std::vector<std::string> chosen = chosen_axes(product);
@@ -302,7 +296,7 @@ std::string array_picture_name(const ResultHeader& header, const ArraySubject& s
   return name + ".png";
 }
 
-std::vector<double> map_values(const ResultHeader& header, const Frame& frame, const ArraySubject& subject) {
+std::vector<double> map_values(const ResultHeader& header, const Frame& frame, const Selection& subject) {
   const Product& product = header.products.at(subject.product);
   if (frame.products.size() != header.products.size() ||
       frame.products[subject.product].size() != header.bytes(product)) {
@@ -325,8 +319,7 @@ std::vector<double> map_values(const ResultHeader& header, const Frame& frame, c
 }
 
 void write_array_picture(const std::filesystem::path& path, const ResultHeader& header, const Frame& frame,
-                         const ArraySubject& subject, const PictureOptions& options,
-                         const std::vector<Circle>& circles) {
+                         const Selection& subject, const PictureOptions& options, const std::vector<Circle>& circles) {
   require_in_range(options);
   const Product& product = header.products.at(subject.product);
   const ScaledValues cells = cells_of(header, frame, subject, options);
@@ -351,60 +344,30 @@ void write_array_picture(const std::filesystem::path& path, const ResultHeader& 
 }
 
 void hold_result_maxima(const ResultHeader& header, const Frame& frame, PictureScale& scale) {
-  const std::optional<ImagesHeader> images = images_header_of(header);
-  const bool are_images = images && images->holds_images;
-  if (are_images) {
-    const LevelRule rule = level_rule(*header.product("images"));
-    for_images(header, *images, frame, image_frame_of(*images, frame),
-               [&](const PictureSubject&, const std::string& name, const std::vector<double>& magnitudes) {
-                 (void)scale.options_for(name, rule, magnitudes);
-               });
-  }
-  for (std::size_t product = 0; product < header.products.size(); ++product) {
-    const Product& one = header.products[product];
-    if (!is_drawn_array(one, are_images)) {
-      continue;
-    }
-    for (const ArraySubject& subject : array_subjects(header, product)) {
-      (void)scale.options_for(array_picture_name(header, subject, frame.sequence), level_rule(one),
-                              map_values(header, frame, subject));
-    }
-  }
+  for_pictures(header, frame, scale, [](const Selection&, bool, const std::string&, const PictureOptions&) {});
 }
 
 std::size_t write_result_pictures(const std::filesystem::path& directory, const ResultHeader& header,
                                   const Frame& frame, PictureScale& scale) {
-  const std::optional<ImagesHeader> images = images_header_of(header);
-  const bool are_images = images && images->holds_images;
-  std::size_t written = 0;
-  if (are_images) {
-    const ImageFrame values = image_frame_of(*images, frame);
-    const LevelRule rule = level_rule(*header.product("images"));
-    for_images(header, *images, frame, values,
-               [&](const PictureSubject& subject, const std::string& name, const std::vector<double>& magnitudes) {
-                 write_picture(directory / name, *images, values, subject, scale.options_for(name, rule, magnitudes));
-                 ++written;
-               });
-  }
   const std::optional<std::size_t> table = sources_table(header);
   const std::vector<FoundSource> sources =
       table ? read_sources(header.products[*table], frame.products[*table]) : std::vector<FoundSource>();
-  for (std::size_t product = 0; product < header.products.size(); ++product) {
-    const Product& one = header.products[product];
-    if (!is_drawn_array(one, are_images)) {
-      continue;
-    }
-    for (const ArraySubject& subject : array_subjects(header, product)) {
+  std::size_t written = 0;
+  const auto write = [&](const Selection& subject, bool are_images, const std::string& name,
+                         const PictureOptions& options) {
+    if (are_images) {
+      write_picture(directory / name, header, frame, subject, options);
+    } else {
       std::vector<Circle> circles;
       if (!sources.empty()) {
-        circles = circles_on(header, one, subject.indices, header.products[*table], sources);
+        circles =
+            circles_on(header, header.products[subject.product], subject.indices, header.products[*table], sources);
       }
-      const std::string name = array_picture_name(header, subject, frame.sequence);
-      const PictureOptions options = scale.options_for(name, level_rule(one), map_values(header, frame, subject));
       write_array_picture(directory / name, header, frame, subject, options, circles);
-      ++written;
     }
-  }
+    ++written;
+  };
+  for_pictures(header, frame, scale, write);
   return written;
 }
 

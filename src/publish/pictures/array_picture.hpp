@@ -13,14 +13,9 @@
 /// Pictures of any processor's arrays, by their axes alone.
 namespace nearfield {
 
-/// One picture of a frame: a product that is an array with at least one axis, and an index of each axis except the last
-/// two, which are drawn.
-struct ArraySubject {
-  std::size_t product = 0;
-  std::vector<std::size_t> indices = {};
-};
-/// All pictures of a product, the last index varying fastest.
-std::vector<ArraySubject> array_subjects(const ResultHeader& header, std::size_t product);
+/// All pictures of a product that is an array with at least one axis: an index of each axis except the last two, which
+/// are drawn; the last index varies fastest.
+std::vector<Selection> pictures_of(const ResultHeader& header, std::size_t product);
 
 /// Placement of the parts of such a picture, in pixels from its top left.
 struct ArrayLayout {
@@ -33,17 +28,17 @@ ArrayLayout array_layout(const ResultHeader& header, const Product& product, con
 
 /// "frame00012_row_power_beam_z+0.000m_0500.0Hz.png": the frame, the processor, the product, and the value of each axis
 /// that is not drawn.
-std::string array_picture_name(const ResultHeader& header, const ArraySubject& subject, std::uint64_t frame_index);
+std::string array_picture_name(const ResultHeader& header, const Selection& subject, std::uint64_t frame_index);
 
 /// Values of such a picture, [down][across]; magnitudes of complex values. Throws DataError if the frame does not match
 /// the header.
-std::vector<double> map_values(const ResultHeader& header, const Frame& frame, const ArraySubject& subject);
+std::vector<double> map_values(const ResultHeader& header, const Frame& frame, const Selection& subject);
 
 /// Draws one picture: the last axis across, the one before it down, index 0 at the top; cells of uniform colour, for
 /// complex values by magnitude, on the scale of scaled_values(), and over them the circles. Cells are square if both
 /// axes have one unit. Throws like write_picture().
 void write_array_picture(const std::filesystem::path& path, const ResultHeader& header, const Frame& frame,
-                         const ArraySubject& subject, const PictureOptions& options,
+                         const Selection& subject, const PictureOptions& options,
                          const std::vector<Circle>& circles = {});
 
 /// Holds the maxima of all pictures that write_result_pictures() would draw of a frame, without drawing: if called for

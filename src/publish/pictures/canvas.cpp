@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "core/system/partial_file.hpp"
+#include "core/system/files.hpp"
 
 namespace nearfield {
 namespace {

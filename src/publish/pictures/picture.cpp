@@ -8,13 +8,13 @@
 #include <limits>
 #include <numbers>
 #include <span>
-#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/colours.hpp"
 #include "core/error.hpp"
+#include "core/images.hpp"
 #include "core/numerics.hpp"
 #include "core/settings.hpp"
 #include "publish/pictures/axis.hpp"
@@ -42,29 +42,40 @@ struct View {
 
 double magnitude_of(std::complex<float> value) { return std::abs(std::complex<double>(value)); }
 
-void check(const ImagesHeader& header, const ImageFrame& frame, const PictureSubject& subject,
-           const PictureOptions& options) {
+void check(const ResultHeader& header, const Frame& frame, const Selection& image, const PictureOptions& options) {
   require_in_range(options);
-  if (frame.images.size() != header.values_per_frame()) {
-    throw DataError(fmt::format("picture: frame {}: expected {} values of images, found {}", subject.frame_index,
-                                header.values_per_frame(), frame.images.size()));
+  const Product* const images = images_of(header);
+  if (images == nullptr || image.product >= header.products.size() || images != &header.products[image.product] ||
+      image.indices.size() != 2) {
+    throw DataError(
+        fmt::format("picture: frame {}: expected a plane and a frequency of images, found others", frame.sequence));
   }
-  if (subject.plane >= header.planes_m.size() || subject.frequency >= header.frequencies_hz.size()) {
+  const std::size_t expected = header.values(*images);
+  const std::size_t found =
+      image.product < frame.products.size() ? frame.products[image.product].size() / sizeof(std::complex<float>) : 0;
+  if (frame.products.size() != header.products.size() || found != expected) {
+    throw DataError(
+        fmt::format("picture: frame {}: expected {} values of images, found {}", frame.sequence, expected, found));
+  }
+  const std::size_t planes = header.coordinates("z").size();
+  const std::size_t frequencies = header.coordinates("frequency").size();
+  if (image.indices[0] >= planes || image.indices[1] >= frequencies) {
     throw DataError(fmt::format("picture: expected one of {} planes and {} frequencies, found plane {}, frequency {}",
-                                header.planes_m.size(), header.frequencies_hz.size(), subject.plane,
-                                subject.frequency));
+                                planes, frequencies, image.indices[0], image.indices[1]));
   }
 }
 
-bool is_intensity(const ImagesHeader& header) { return header.quantity == name_of(Quantity::kActiveIntensity); }
+const std::string& quantity_of(const ResultHeader& header) { return images_of(header)->quantity; }
 
-View view_of(const ImagesHeader& header, const ImageFrame& frame, const PictureSubject& subject,
-             const PictureOptions& options) {
+bool is_intensity(const ResultHeader& header) { return quantity_of(header) == name_of(Quantity::kActiveIntensity); }
+
+View view_of(const ResultHeader& header, const Frame& frame, const Selection& image, const PictureOptions& options) {
   View view;
-  const std::size_t image = subject.plane * header.frequencies_hz.size() + subject.frequency;
-  view.pixels = std::span(frame.images).subspan(image * header.pixels(), header.pixels());
-  view.rows = header.y_m.size();
-  view.columns = header.x_m.size();
+  const std::size_t number = image.indices[0] * header.coordinates("frequency").size() + image.indices[1];
+  const std::size_t pixels = image_pixels(header);
+  view.pixels = values_of<std::complex<float>>(frame.products[image.product]).subspan(number * pixels, pixels);
+  view.rows = header.coordinates("y").size();
+  view.columns = header.coordinates("x").size();
   for (const std::complex<float> pixel : view.pixels) {
     view.maximum = is_finite(pixel) ? std::max(view.maximum, magnitude_of(pixel)) : view.maximum;
   }
@@ -109,15 +120,17 @@ Range edges_of(const std::vector<double>& positions_m, double metres_per_pixel, 
 }
 
 /// Metres per pixel of the picture, equal in both directions.
-double metres_per_pixel(const ImagesHeader& header, const Area& area) {
+double metres_per_pixel(const ResultHeader& header, const Area& area) {
   const auto span_m = [](const std::vector<double>& positions_m, int pixels) {
     const auto count = static_cast<double>(positions_m.size());
     return (positions_m.back() - positions_m.front()) * count / (count - 1.0) / pixels;
   };
-  if (header.x_m.size() > 1) {
-    return span_m(header.x_m, area.width);
+  const std::vector<double>& x_m = header.coordinates("x");
+  const std::vector<double>& y_m = header.coordinates("y");
+  if (x_m.size() > 1) {
+    return span_m(x_m, area.width);
   }
-  return header.y_m.size() > 1 ? span_m(header.y_m, area.height) : 0.01 / area.width;
+  return y_m.size() > 1 ? span_m(y_m, area.height) : 0.01 / area.width;
 }
 
 /// Most ticks whose adjacent labels have room, up to `most`.
@@ -136,16 +149,16 @@ std::vector<Tick> ticks_for_width(const Canvas& canvas, const Range& range, int 
   return ticks_between(range.low, range.high, 1);
 }
 
-void draw_axes(Canvas& canvas, const Area& area, const ImagesHeader& header) {
+void draw_axes(Canvas& canvas, const Area& area, const ResultHeader& header) {
   if (shows_points_of_surface(header)) {
-    const auto points = static_cast<double>(header.x_m.size());
-    draw_axis_below(canvas, area, ticks_for_width(canvas, {-0.5, points - 0.5}, area.width, header.x_m.size()),
-                    "point");
+    const std::size_t points = header.coordinates("x").size();
+    draw_axis_below(canvas, area,
+                    ticks_for_width(canvas, {-0.5, static_cast<double>(points) - 0.5}, area.width, points), "point");
     return;
   }
   const double scale = metres_per_pixel(header, area);
-  const Range x_m = edges_of(header.x_m, scale, area.width);
-  const Range y_m = edges_of(header.y_m, scale, area.height);
+  const Range x_m = edges_of(header.coordinates("x"), scale, area.width);
+  const Range y_m = edges_of(header.coordinates("y"), scale, area.height);
   draw_axis_below(canvas, area, ticks_for_width(canvas, x_m, area.width), "x [m]");
   draw_axis_left(canvas, area, ticks_between(y_m.low, y_m.high, std::max(1, area.height / kPixelsPerTick)),
                  axis_title("y", "m"));
@@ -157,42 +170,35 @@ struct QuantityName {
   std::string words;
 };
 
-QuantityName name_of_quantity(const ImagesHeader& header) {
+QuantityName name_of_quantity(const ResultHeader& header) {
   for (const auto& [quantity, symbol, words] : {std::tuple{Quantity::kPressure, "p", "Sound pressure"},
                                                 {Quantity::kNormalVelocity, "v", "Normal velocity"},
                                                 {Quantity::kDisplacement, "u", "Displacement"},
                                                 {Quantity::kActiveIntensity, "I", "Active intensity"}}) {
-    if (header.quantity == name_of(quantity)) {
+    if (quantity_of(header) == name_of(quantity)) {
       return {symbol, words};
     }
   }
-  return {header.quantity, header.quantity};
+  return {quantity_of(header), quantity_of(header)};
 }
 
-/// Level rule of the header's quantity, for peak values of images.
-LevelRule level_rule_of(const ImagesHeader& header) {
-  Product product;
-  product.unit = header.unit;
-  product.type = ElementType::kComplex64;
-  return level_rule(product);
-}
-
-void draw_level_bar(Canvas& canvas, const Area& bar, const ImagesHeader& header, const View& view) {
+void draw_level_bar(Canvas& canvas, const Area& bar, const ResultHeader& header, const View& view) {
   const std::string symbol = name_of_quantity(header).symbol;
   const int max_ticks = std::max(2, bar.height / kPixelsPerTick);
-  const LevelRule rule = level_rule_of(header);
+  const LevelRule rule = level_rule(*images_of(header));
   const double top_db = view.top > 0.0 ? rule.level(view.top) : 0.0;
   const std::string unit = view.top > 0.0 ? rule.unit : "dB re maximum";
   draw_bar(canvas, bar, ticks_between(top_db + view.floor_db, top_db, max_ticks),
            fmt::format("|{}| [{}]", symbol, unit), magnitude_colour);
 }
 
-void draw_magnitude(Canvas& canvas, const PictureLayout& layout, const ImagesHeader& header, const View& view) {
+void draw_magnitude(Canvas& canvas, const PictureLayout& layout, const ResultHeader& header, const View& view) {
   paint_cells(canvas, layout.magnitude, view,
               [&](std::complex<float> pixel) { return magnitude_colour(scale_position(view, magnitude_of(pixel))); });
   draw_axes(canvas, layout.magnitude, header);
   canvas.text(layout.magnitude.x, layout.magnitude.y - 14,
-              fmt::format("Magnitude (peak), maximum {}", with_si_prefix(view.maximum, header.unit)), kPanelTitleStyle);
+              fmt::format("Magnitude (peak), maximum {}", with_si_prefix(view.maximum, images_of(header)->unit)),
+              kPanelTitleStyle);
   if (view.decibels) {
     draw_level_bar(canvas, layout.magnitude_bar, header, view);
     return;
@@ -201,13 +207,14 @@ void draw_magnitude(Canvas& canvas, const PictureLayout& layout, const ImagesHea
   const SiPrefix prefix = si_prefix(view.top);
   const std::vector<Tick> ticks =
       view.top > 0.0 ? ticks_between(0.0, view.top / prefix.factor, max_ticks) : std::vector<Tick>{{0.0, "0"}};
-  draw_bar(canvas, layout.magnitude_bar, ticks,
-           fmt::format("|{}| [{}{}]", name_of_quantity(header).symbol, prefix.prefix, written_unit(header.unit)),
-           magnitude_colour);
+  draw_bar(
+      canvas, layout.magnitude_bar, ticks,
+      fmt::format("|{}| [{}{}]", name_of_quantity(header).symbol, prefix.prefix, written_unit(images_of(header)->unit)),
+      magnitude_colour);
 }
 
 /// Draws a real quantity: its signed values on the left, on a scale symmetric about 0.
-void draw_signed(Canvas& canvas, const PictureLayout& layout, const ImagesHeader& header, const View& view) {
+void draw_signed(Canvas& canvas, const PictureLayout& layout, const ResultHeader& header, const View& view) {
   paint_cells(canvas, layout.magnitude, view, [&](std::complex<float> pixel) {
     return signed_colour(view.top > 0.0 ? static_cast<double>(pixel.real()) / view.top : 0.0);
   });
@@ -219,20 +226,21 @@ void draw_signed(Canvas& canvas, const PictureLayout& layout, const ImagesHeader
     most = is_finite(pixel) ? std::max(most, static_cast<double>(pixel.real())) : most;
   }
   canvas.text(layout.magnitude.x, layout.magnitude.y - 14,
-              fmt::format("From {} to {}, positive along +z", with_si_prefix(least, header.unit),
-                          with_si_prefix(most, header.unit)),
+              fmt::format("From {} to {}, positive along +z", with_si_prefix(least, images_of(header)->unit),
+                          with_si_prefix(most, images_of(header)->unit)),
               kPanelTitleStyle);
   const int max_ticks = std::max(3, layout.magnitude_bar.height / kPixelsPerTick);
   const SiPrefix prefix = si_prefix(view.top);
   const double top = view.top / prefix.factor;
   const std::vector<Tick> ticks = top > 0.0 ? ticks_between(-top, top, max_ticks) : std::vector<Tick>{{0.5, "0"}};
-  draw_bar(canvas, layout.magnitude_bar, ticks,
-           fmt::format("{} [{}{}]", name_of_quantity(header).symbol, prefix.prefix, written_unit(header.unit)),
-           [](double value) { return signed_colour(2.0 * value - 1.0); });
+  draw_bar(
+      canvas, layout.magnitude_bar, ticks,
+      fmt::format("{} [{}{}]", name_of_quantity(header).symbol, prefix.prefix, written_unit(images_of(header)->unit)),
+      [](double value) { return signed_colour(2.0 * value - 1.0); });
 }
 
 /// Draws the level next to it, without the sign, which shows weak values.
-void draw_level(Canvas& canvas, const PictureLayout& layout, const ImagesHeader& header, View view) {
+void draw_level(Canvas& canvas, const PictureLayout& layout, const ResultHeader& header, View view) {
   view.decibels = true;
   paint_cells(canvas, layout.phase, view,
               [&](std::complex<float> pixel) { return magnitude_colour(scale_position(view, magnitude_of(pixel))); });
@@ -241,7 +249,7 @@ void draw_level(Canvas& canvas, const PictureLayout& layout, const ImagesHeader&
   draw_level_bar(canvas, layout.phase_bar, header, view);
 }
 
-void draw_phase(Canvas& canvas, const PictureLayout& layout, const ImagesHeader& header, const View& view) {
+void draw_phase(Canvas& canvas, const PictureLayout& layout, const ResultHeader& header, const View& view) {
   paint_cells(canvas, layout.phase, view, [&](std::complex<float> pixel) {
     const bool faint = !(magnitude_of(pixel) >= kPhaseFloor * view.maximum) || !(view.maximum > 0.0);
     return faint ? kFaintPhase : phase_colour(std::arg(std::complex<double>(pixel)));
@@ -254,36 +262,39 @@ void draw_phase(Canvas& canvas, const PictureLayout& layout, const ImagesHeader&
 }
 
 /// "z = 0.01 m", or the range of a surface that is no plane.
-std::string height_in_words(const ImagesHeader& header, const PictureSubject& subject) {
-  const std::vector<double> heights_m = header.surface_heights_m();
+std::string height_in_words(const ResultHeader& header, const Selection& image) {
+  const std::vector<double> heights_m = surface_heights_m(header);
   if (heights_m.empty()) {
-    return fmt::format("z = {:.4g} m", header.planes_m[subject.plane] + 0.0);
+    return fmt::format("z = {:.4g} m", header.coordinates("z")[image.indices[0]] + 0.0);
   }
   const auto [least, most] = std::minmax_element(heights_m.begin(), heights_m.end());
   return fmt::format("on a surface, z = {:.4g} to {:.4g} m", *least, *most);
 }
 
-void draw_titles(Canvas& canvas, const ImagesHeader& header, const ImageFrame& frame, const PictureSubject& subject) {
-  const std::string title = fmt::format("{}, {:.1f} Hz, {}", name_of_quantity(header).words,
-                                        header.frequencies_hz[subject.frequency], height_in_words(header, subject));
+void draw_titles(Canvas& canvas, const ResultHeader& header, const Frame& frame, const Selection& image) {
+  const std::string title =
+      fmt::format("{}, {:.1f} Hz, {}", name_of_quantity(header).words,
+                  header.coordinates("frequency")[image.indices[1]], height_in_words(header, image));
   canvas.text(kMargin, 24, with_minus_signs(title), kTitleStyle);
-  std::string subtitle = fmt::format("frame {}   first sample {}   {}", subject.frame_index, frame.first_sample,
+  std::string subtitle = fmt::format("frame {}   first sample {}   {}", frame.sequence, frame.first_bit_time,
                                      time_in_words(frame.timestamp_ns));
-  if (subject.frequency < frame.cutoff_rad_per_m.size() && std::isfinite(frame.cutoff_rad_per_m[subject.frequency])) {
-    subtitle += fmt::format("   cut-off {:.4g} rad/m", frame.cutoff_rad_per_m[subject.frequency]);
+  const auto cutoff_rad_per_m = values_in<float>(header, frame.products, "cutoff_rad_per_m");
+  if (image.indices[1] < cutoff_rad_per_m.size() && std::isfinite(cutoff_rad_per_m[image.indices[1]])) {
+    subtitle += fmt::format("   cut-off {:.4g} rad/m", cutoff_rad_per_m[image.indices[1]]);
   }
   canvas.text(kMargin, 47, subtitle, kSubtitleStyle);
 }
 
 /// True if a pixel of a surface that is no plane has a normal of 0.
-bool lies_beside_surface(const ImagesHeader& header, std::size_t pixel) {
+bool lies_beside_surface(const ResultHeader& header, std::size_t pixel) {
   constexpr std::size_t kComponents = 3;
+  const std::vector<double>& normals = header.coordinates("normal");
   const std::size_t first = kComponents * pixel;
-  return first + kComponents <= header.normals.size() && header.normals[first] == 0.0 &&
-         header.normals[first + 1] == 0.0 && header.normals[first + 2] == 0.0;
+  return first + kComponents <= normals.size() && normals[first] == 0.0 && normals[first + 1] == 0.0 &&
+         normals[first + 2] == 0.0;
 }
 
-std::vector<std::string> notes_of(const ImagesHeader& header, const View& view, const ImageFrame& frame) {
+std::vector<std::string> notes_of(const ResultHeader& header, const View& view, const Frame& frame) {
   std::size_t lost = 0;
   std::size_t beside = 0;
   std::size_t above = 0;
@@ -314,15 +325,15 @@ std::vector<std::string> notes_of(const ImagesHeader& header, const View& view, 
 
 }  // namespace
 
-void write_picture(const std::filesystem::path& path, const ImagesHeader& header, const ImageFrame& frame,
-                   const PictureSubject& subject, const PictureOptions& options) {
-  check(header, frame, subject, options);
+void write_picture(const std::filesystem::path& path, const ResultHeader& header, const Frame& frame,
+                   const Selection& image, const PictureOptions& options) {
+  check(header, frame, image, options);
   const PictureLayout layout = picture_layout(header, options);
-  const View view = view_of(header, frame, subject, options);
+  const View view = view_of(header, frame, image, options);
   const std::vector<std::string> notes = wrap(Canvas(1, 1), notes_of(header, view, frame), layout.width - 2 * kMargin);
 
   Canvas canvas(layout.width, layout.height + kNoteHeight * static_cast<int>(notes.size()));
-  draw_titles(canvas, header, frame, subject);
+  draw_titles(canvas, header, frame, image);
   if (is_intensity(header)) {
     draw_signed(canvas, layout, header, view);
     draw_level(canvas, layout, header, view);
@@ -336,21 +347,6 @@ void write_picture(const std::filesystem::path& path, const ImagesHeader& header
     y += kNoteHeight;
   }
   canvas.write_png(path);
-}
-
-void write_frame_pictures(const std::filesystem::path& directory, const ImagesHeader& header, const ImageFrame& frame,
-                          std::uint64_t frame_index, const PictureOptions& options) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) {
-    throw IoError(fmt::format("{}: cannot make the folder for pictures: {}", directory.string(), error.message()));
-  }
-  for (std::size_t plane = 0; plane < header.planes_m.size(); ++plane) {
-    for (std::size_t frequency = 0; frequency < header.frequencies_hz.size(); ++frequency) {
-      const PictureSubject subject = {frame_index, plane, frequency};
-      write_picture(directory / picture_name(header, subject), header, frame, subject, options);
-    }
-  }
 }
 
 }  // namespace nearfield

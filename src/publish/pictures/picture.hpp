@@ -21,13 +21,6 @@ struct PictureOptions {
   int width = 1200;  ///< largest width in pixels, unless there are more columns
 };
 
-/// One image of a frame.
-struct PictureSubject {
-  std::uint64_t frame_index = 0;
-  std::size_t plane = 0;
-  std::size_t frequency = 0;
-};
-
 /// A rectangle of whole pixels.
 struct Area {
   int x = 0;
@@ -50,26 +43,21 @@ struct PictureLayout {
 /// whole number of pixels in the direction of the smaller pitch; the aspect ratio is that of the array. Points of a
 /// surface are adjacent stripes, over their numbers from 0. Throws DataError if the header's pixel positions are not
 /// evenly spaced and ascending.
-PictureLayout picture_layout(const ImagesHeader& header, const PictureOptions& options);
+PictureLayout picture_layout(const ResultHeader& header, const PictureOptions& options);
 
-/// True if images are of single points of a surface, one row whose x_m is the distance along them, which begins with 0.
-bool shows_points_of_surface(const ImagesHeader& header);
+/// True if images are of single points of a surface, one row whose x is the distance along them, which begins with 0.
+bool shows_points_of_surface(const ResultHeader& header);
 
 /// "frame00012_z+0.000m_1007.1Hz_pressure.png". Frequencies get leading zeros, and both get as many decimals as needed
 /// to make names of one run differ and sort by frame, plane and frequency.
-std::string picture_name(const ImagesHeader& header, const PictureSubject& subject);
+std::string picture_name(const ResultHeader& header, const Selection& image, std::uint64_t frame_index);
 
-/// Draws one image of a frame: magnitude and phase, or for an intensity, which is real, the signed values and their
-/// level; axes in metres (y pointing down, row 0 on top; points of a surface only have their numbers), colour bars with
-/// units, frequency, plane, time and flags. Phases below 1 % of the image's maximum are grey, pixels that are not
-/// finite hatched. Throws IoError if the file cannot be written (and leaves none), DataError if the frame does not
-/// match the header, ConfigError on options out of range.
-void write_picture(const std::filesystem::path& path, const ImagesHeader& header, const ImageFrame& frame,
-                   const PictureSubject& subject, const PictureOptions& options);
-
-/// Writes one picture per plane and frequency into `directory`, which is made if it does not exist. Throws like
-/// write_picture().
-void write_frame_pictures(const std::filesystem::path& directory, const ImagesHeader& header, const ImageFrame& frame,
-                          std::uint64_t frame_index, const PictureOptions& options);
+/// Draws one image of a frame, the selected plane and frequency of the header's images: magnitude and phase, or for an
+/// intensity, which is real, the signed values and their level; axes in metres (y pointing down, row 0 on top; points
+/// of a surface only have their numbers), colour bars with units, frequency, plane, time and flags. Phases below 1 % of
+/// the image's maximum are grey, pixels that are not finite hatched. Throws IoError if the file cannot be written (and
+/// leaves none), DataError if the frame does not match the header, ConfigError on options out of range.
+void write_picture(const std::filesystem::path& path, const ResultHeader& header, const Frame& frame,
+                   const Selection& image, const PictureOptions& options);
 
 }  // namespace nearfield

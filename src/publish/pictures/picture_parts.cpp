@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/images.hpp"
 #include "core/system/clocks.hpp"
 #include "publish/pictures/axis.hpp"
 #include "publish/pictures/picture.hpp"
@@ -167,9 +168,9 @@ struct Size {
 
 int pixels_of(double length) { return std::max(1, static_cast<int>(std::lround(length))); }
 
-Size panel_size(const ImagesHeader& header, double pitch_x_m, double pitch_y_m, int room) {
-  const double width_m = static_cast<double>(header.x_m.size()) * pitch_x_m;
-  const double height_m = static_cast<double>(header.y_m.size()) * pitch_y_m;
+Size panel_size(const ResultHeader& header, double pitch_x_m, double pitch_y_m, int room) {
+  const double width_m = static_cast<double>(header.coordinates("x").size()) * pitch_x_m;
+  const double height_m = static_cast<double>(header.coordinates("y").size()) * pitch_y_m;
   const double smaller_pitch_m = std::min(pitch_x_m, pitch_y_m);
   double pixels_per_m = std::min(room / width_m, kHighestPanel * room / height_m);
   const double whole = std::max(1.0, std::floor(pixels_per_m * smaller_pitch_m + 1e-9)) / smaller_pitch_m;
@@ -189,19 +190,21 @@ void place(int x, int y, const Size& panel, Area& image, Area& bar) {
 
 }  // namespace
 
-bool shows_points_of_surface(const ImagesHeader& header) {
-  return !header.surface_m.empty() && header.y_m.size() == 1 && !header.x_m.empty() && header.x_m.front() == 0.0;
+bool shows_points_of_surface(const ResultHeader& header) {
+  const std::vector<double>& x_m = header.coordinates("x");
+  return header.axis("surface") != nullptr && header.coordinates("y").size() == 1 && !x_m.empty() && x_m.front() == 0.0;
 }
 
-PictureLayout picture_layout(const ImagesHeader& header, const PictureOptions& options) {
+PictureLayout picture_layout(const ResultHeader& header, const PictureOptions& options) {
   const bool shows_points = shows_points_of_surface(header);
-  double pitch_x_m = shows_points ? 0.0 : pitch_of(header.x_m, "x_m");
-  double pitch_y_m = pitch_of(header.y_m, "y_m");
+  const std::vector<double>& x_m = header.coordinates("x");
+  const std::vector<double>& y_m = header.coordinates("y");
+  double pitch_x_m = shows_points ? 0.0 : pitch_of(x_m, "x_m");
+  double pitch_y_m = pitch_of(y_m, "y_m");
   // A single row or column uses the other pitch; a single pixel any.
   pitch_x_m = pitch_x_m > 0.0 ? pitch_x_m : (pitch_y_m > 0.0 ? pitch_y_m : 0.01);
   pitch_y_m = pitch_y_m > 0.0 ? pitch_y_m : pitch_x_m;
-  const double aspect =
-      static_cast<double>(header.x_m.size()) * pitch_x_m / (static_cast<double>(header.y_m.size()) * pitch_y_m);
+  const double aspect = static_cast<double>(x_m.size()) * pitch_x_m / (static_cast<double>(y_m.size()) * pitch_y_m);
   const bool stacked = aspect >= kWide;
   const int across = stacked ? 1 : 2;
   const int room = std::max(1, std::max(options.width, kLeastWidth) / across - kAround);
@@ -219,16 +222,18 @@ PictureLayout picture_layout(const ImagesHeader& header, const PictureOptions& o
   return layout;
 }
 
-std::string picture_name(const ImagesHeader& header, const PictureSubject& subject) {
-  const int plane_decimals = decimals_for(header.planes_m, 3);
-  const int frequency_decimals = decimals_for(header.frequencies_hz, 1);
+std::string picture_name(const ResultHeader& header, const Selection& image, std::uint64_t frame_index) {
+  const std::vector<double>& planes_m = header.coordinates("z");
+  const std::vector<double>& frequencies_hz = header.coordinates("frequency");
+  const int plane_decimals = decimals_for(planes_m, 3);
+  const int frequency_decimals = decimals_for(frequencies_hz, 1);
   std::size_t width = 0;
-  for (const double frequency_hz : header.frequencies_hz) {
+  for (const double frequency_hz : frequencies_hz) {
     width = std::max(width, fmt::formatted_size("{:.{}f}", frequency_hz, frequency_decimals));
   }
-  return fmt::format("frame{:05}_z{:+.{}f}m_{:0{}.{}f}Hz_{}.png", subject.frame_index,
-                     header.planes_m.at(subject.plane) + 0.0, plane_decimals,
-                     header.frequencies_hz.at(subject.frequency), width, frequency_decimals, header.quantity);
+  return fmt::format("frame{:05}_z{:+.{}f}m_{:0{}.{}f}Hz_{}.png", frame_index, planes_m.at(image.indices.at(0)) + 0.0,
+                     plane_decimals, frequencies_hz.at(image.indices.at(1)), width, frequency_decimals,
+                     header.products.at(image.product).quantity);
 }
 
 }  // namespace nearfield

@@ -10,7 +10,7 @@
 
 #include "config/config.hpp"
 #include "core/error.hpp"
-#include "core/product_values.hpp"
+#include "core/product.hpp"
 #include "publish/pictures/axis.hpp"
 
 namespace nearfield {

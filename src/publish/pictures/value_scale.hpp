@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "core/level.hpp"
 #include "core/product.hpp"
 #include "publish/pictures/picture.hpp"
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/system/partial_file.hpp"
+#include "core/system/files.hpp"
 
 namespace nearfield {
 

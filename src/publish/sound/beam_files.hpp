@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/output.hpp"
+#include "core/frame.hpp"
 #include "core/product.hpp"
 
 namespace nearfield {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/daemon_settings.hpp"
-#include "core/output.hpp"
-#include "ring/phase_rotation.hpp"
+#include "core/frame.hpp"
+#include "ring/frame_encoder.hpp"
 
 namespace nearfield::ring {
 

@@ -5,8 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "simulate/points/motion.hpp"
-#include "simulate/points/room.hpp"
+#include "simulate/points/paths.hpp"
 #include "simulate/points/signal.hpp"
 #include "simulate/scene.hpp"
 

@@ -9,7 +9,7 @@ namespace nearfield {
 
 /// Type of a stream's elements. An element is all that its microphones deliver at one moment.
 enum class PayloadKind : std::uint8_t {
-  kBits = 0,     ///< one bit-time of wire words, see core/layout.hpp
+  kBits = 0,     ///< one bit-time of wire words, see core/microphones.hpp
   kSamples = 1,  ///< one decimated sample of every channel, float32 pascal, channel = row * columns + column
 };
 std::string_view name_of(PayloadKind kind);

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "core/system/file_descriptor.hpp"
+#include "core/system/files.hpp"
 #include "core/system/network.hpp"
 
 namespace nearfield {

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@
 #include "files/files.hpp"
 #include "simulate/scene.hpp"
 #include "stream/packets/packet.hpp"
+#include "stream/source.hpp"
 
 namespace nearfield {
 
@@ -66,5 +68,30 @@ class Playback {
 std::uint64_t loop_bit_times(const Scene& scene);
 /// Largest phase jump of a tone at that seam, radians.
 double seam_jump_rad(const Scene& scene, std::uint64_t bit_times);
+
+/// Keeps a rate by absolute deadlines: a delay does not shift later deadlines.
+class Pacer {
+ public:
+  /// Starts now.
+  explicit Pacer(double rate_hz);
+  /// Sleeps until `count` elements are due, `count` / rate after the start; false after 20 ms if that is still ahead.
+  [[nodiscard]] bool wait_for(std::uint64_t count) const;
+  /// Sets the thread's timer slack to the minimum, so that the kernel does not prolong its sleeps (by 50 us, by
+  /// default).
+  static void sleep_precisely();
+
+ private:
+  double rate_hz_;
+  std::int64_t start_ns_;
+};
+
+/// Plays a file, in real time or as fast as the reader takes it, once or in a loop; or a scene in a loop in real time,
+/// like a live array. One stream with id 1 from element 0 on; its clock continues over the seam of a loop. Throws
+/// ConfigError for a scene with recorded tracks.
+std::unique_ptr<Source> make_playback_source(const SourceSettings& settings);
+
+/// Checks a scene that a source renders itself. Throws ConfigError if it has recorded tracks, and what load_scene()
+/// throws.
+void require_scene_without_tracks(const std::string& path);
 
 }  // namespace nearfield

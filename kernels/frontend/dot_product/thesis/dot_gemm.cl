@@ -10,10 +10,7 @@
 //! needs frontend/dot_product/sum_parts.cl
 //! needs frontend/window_samples.cl
 
-// Work-items along the samples.
-#ifndef ROWS
-#define ROWS 64
-#endif
+//! default ROWS 64  // work-items along the samples
 
 __kernel void check_window(__global const float* restrict samples, __global const uint* restrict is_alive,
                            const uint slots, const uint first_slot, __global uint* restrict status) {

@@ -2,19 +2,17 @@
 // time (Angeles 2014, sections 6.1.2 and 7.2: plain, mirrored and four-output templates).
 //
 // Formula: spectra[f][channel] = sum_t c[f][t] y[first + t]
-//   fetched    c[f][t] from a table
-//   computed   c[f][t] = w[t] (forward[f] e^{-ja} + image[f] e^{+ja} + constant[f]), a = 2 pi steps[f] t / 2^64; the
-//              product of integers wraps like the angle, so that long windows lose no precision
+//   c[f][t] = w[t] (forward[f] e^{-ja} + image[f] e^{+ja} + constant[f]), a = 2 pi steps[f] t / 2^64; the product of
+//   integers wraps like the angle, so that long windows lose no precision
 // Work-item i loads samples i, i + GROUP, ... and keeps them for all frequencies. The group is then cut into OUTPUTS
 // sections, and each reduces one frequency by halves: every item passes the sums for the other sections' frequencies to
 // its counterparts there, and keeps its own in registers.
 //
 // Buffers:
 //   samples       float  [slot][channel], channel fastest, full scale 1 or pascal; a ring
-//   coefficients  float2 pascal per unit of samples: [frequency][t], t fastest (fetched), or [frequency][3], forward,
-//                 image, constant (computed)
-//   window        float  [t] (computed)
-//   steps         ulong  [frequency], turns per sample times 2^64 (computed)
+//   coefficients  float2 [frequency][3], forward, image, constant, pascal per unit of samples
+//   window        float  [t]
+//   steps         ulong  [frequency], turns per sample times 2^64
 //   is_alive      uint   [channel], 0 for a channel whose clipping does not count
 //   status        uint   [4], word 0 gathers the flags of the frame
 //   spectra       float2 [frequency][channel], channel fastest, pascal peak
@@ -24,27 +22,13 @@
 //! needs common/complex.cl
 //! needs frontend/window_samples.cl
 
-// Dot products per channel.
-#ifndef FREQUENCIES
-#define FREQUENCIES 2
-#endif
-// Work-items per group.
-#ifndef GROUP
-#define GROUP 256
-#endif
-// Frequencies of one reduction: 1, 2 or 4.
-#ifndef OUTPUTS
-#define OUTPUTS 1
-#endif
-// 1: coefficients are computed, 0: they are fetched.
-#ifndef COMPUTED
-#define COMPUTED 1
-#endif
+//! default FREQUENCIES 2  // dot products per channel
+//! default GROUP 256  // work-items per group
+//! default OUTPUTS 1  // frequencies of one reduction: 1, 2 or 4
 
 #define SECTION (GROUP / OUTPUTS)
 #define ITEM_SAMPLES ((WINDOW + GROUP - 1) / GROUP)
 
-#if COMPUTED
 static float2 coefficient(__global const ulong* steps, __global const float2* terms, const uint frequency,
                           const uint t) {
   const uint phase = (uint)((steps[frequency] * t) >> 32);
@@ -54,17 +38,12 @@ static float2 coefficient(__global const ulong* steps, __global const float2* te
   return complex_multiply(terms[3 * frequency], (float2)(cosine, -sine)) +
          complex_multiply(terms[3 * frequency + 1], (float2)(cosine, sine)) + terms[3 * frequency + 2];
 }
-#endif
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void dot_reduce(
     __global const float* restrict samples, __global const uint* restrict is_alive,
     __global const float2* restrict coefficients, const uint slots, const uint first_slot,
-    __global float2* restrict spectra, __global uint* restrict status
-#if COMPUTED
-    ,
-    __global const float* restrict window, __global const ulong* restrict steps
-#endif
-) {
+    __global float2* restrict spectra, __global uint* restrict status, __global const float* restrict window,
+    __global const ulong* restrict steps) {
 #if OUTPUTS > 1
   __local float2 exchange[OUTPUTS][GROUP];
 #endif
@@ -81,11 +60,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void dot_reduce(
     const uint held = min(t, (uint)(WINDOW - 1));
     const float sample = samples[(size_t)ring_slot(first_slot, held, slots) * CHANNELS + channel];
     peak = fmax(peak, fabs(sample));
-#if COMPUTED
     values[i] = t < WINDOW ? sample * window[held] : 0.0f;
-#else
-    values[i] = t < WINDOW ? sample : 0.0f;
-#endif
   }
   flag_clipping(peak, is_alive[channel], status);
 
@@ -96,11 +71,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void dot_reduce(
       float2 sum = (float2)(0.0f, 0.0f);
       for (uint i = 0; i < ITEM_SAMPLES; ++i) {
         const uint t = min(i * GROUP + item, (uint)(WINDOW - 1));
-#if COMPUTED
         sum += coefficient(steps, coefficients, frequency, t) * values[i];
-#else
-        sum += coefficients[(size_t)frequency * WINDOW + t] * values[i];
-#endif
       }
       sums[output] = sum;
     }

@@ -23,14 +23,8 @@
 
 //! needs frontend/walsh_fourier/packed_words.cl
 
-// Kept Walsh functions of all frequencies, padded to a multiple of 4.
-#ifndef FUNCTIONS
-#define FUNCTIONS 40
-#endif
-// 1: `walsh` holds the functions' words; 0: their numbers.
-#ifndef PRECOMPUTED
-#define PRECOMPUTED 1
-#endif
+//! default FUNCTIONS 40  // kept Walsh functions of all frequencies, padded to a multiple of 4
+//! default PRECOMPUTED 1  // 1: `walsh` holds the functions' words; 0: their numbers
 
 #define LANES 32
 #define SLICES 8

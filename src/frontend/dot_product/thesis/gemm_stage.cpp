@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "cl/gemm.hpp"
-#include "frontend/dot_product/plane_sums.hpp"
 #include "frontend/dot_product/thesis/thesis_stages.hpp"
+#include "frontend/dot_product/tiled_stage.hpp"
 
 namespace nearfield::thesis {
 namespace {

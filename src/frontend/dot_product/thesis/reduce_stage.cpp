@@ -12,24 +12,21 @@ namespace {
 
 constexpr std::size_t kReduceGroup = 256;
 
-/// plain, mirrored and four_output.
+/// plain, mirrored and four_output, with computed twiddles, which the thesis found to be faster (section 7.3.1).
 class ReduceStage final : public DotStage {
  public:
-  ReduceStage(const ocl::Device& device, const DotWork& work, const DotVariant& variant)
+  ReduceStage(const ocl::Device& device, const DotWork& work, std::size_t outputs)
       : channels_(work.channels), group_(std::min(kReduceGroup, std::bit_floor(device.info().max_work_group_size))) {
     ocl::Defines defines = work.defines();
     defines["GROUP"] = fmt::format("{}", group_);
-    defines["OUTPUTS"] = fmt::format("{}", outputs_of(variant.kernel));
-    defines["COMPUTED"] = variant.computes_twiddles ? "1" : "0";
+    defines["OUTPUTS"] = fmt::format("{}", outputs);
     kernel_ = device.build(kDotStage, "frontend/dot_product/thesis/dot_reduce.cl", defines).kernel("dot_reduce");
-    if (variant.computes_twiddles) {
-      set_formulas(device, work);
-    } else {
-      set_table(device, work);
-    }
+    upload(device, work);
     kernel_.set("samples", work.source->samples().samples())
         .set("is_alive", work.source->is_alive())
         .set("coefficients", coefficients_)
+        .set("window", window_)
+        .set("steps", steps_)
         .set("slots", work.source->samples().span().slots());
     per_window_ = kernel_.arguments("first_slot", "spectra", "status");
   }
@@ -40,16 +37,7 @@ class ReduceStage final : public DotStage {
   }
 
  private:
-  void set_table(const ocl::Device& device, const DotWork& work) {
-    std::vector<std::complex<float>> values;
-    for (std::size_t f = 0; f < work.frequencies(); ++f) {
-      for (std::size_t t = 0; t < work.window.size(); ++t) {
-        values.emplace_back(work.coefficient(f, t));
-      }
-    }
-    coefficients_ = device.upload<std::complex<float>>(values, kDotStage);
-  }
-  void set_formulas(const ocl::Device& device, const DotWork& work) {
+  void upload(const ocl::Device& device, const DotWork& work) {
     std::vector<std::uint64_t> steps;
     std::vector<std::complex<float>> terms;
     for (std::size_t f = 0; f < work.frequencies(); ++f) {
@@ -62,11 +50,10 @@ class ReduceStage final : public DotStage {
     window_ = device.upload<float>(std::vector<float>(work.window.begin(), work.window.end()), kDotStage);
     steps_ = device.upload<std::uint64_t>(steps, kDotStage);
     coefficients_ = device.upload<std::complex<float>>(terms, kDotStage);
-    kernel_.set("window", window_).set("steps", steps_);
   }
   std::size_t channels_;
   std::size_t group_;
-  ocl::Buffer<std::complex<float>> coefficients_;  ///< [frequency][t], or [frequency][3]
+  ocl::Buffer<std::complex<float>> coefficients_;  ///< [frequency][3]
   ocl::Buffer<float> window_;
   ocl::Buffer<std::uint64_t> steps_;
   ocl::Kernel kernel_;
@@ -75,8 +62,8 @@ class ReduceStage final : public DotStage {
 
 }  // namespace
 
-std::unique_ptr<DotStage> make_reduce_stage(const ocl::Device& device, const DotWork& work, const DotVariant& variant) {
-  return std::make_unique<ReduceStage>(device, work, variant);
+std::unique_ptr<DotStage> make_reduce_stage(const ocl::Device& device, const DotWork& work, std::size_t outputs) {
+  return std::make_unique<ReduceStage>(device, work, outputs);
 }
 
 }  // namespace nearfield::thesis

@@ -1,10 +1,10 @@
-#include "frontend/walsh_fourier/thesis/direct_summation.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 #include <set>
+
+#include "frontend/walsh_fourier/walsh_summation.hpp"
 
 namespace nearfield::thesis {
 namespace {

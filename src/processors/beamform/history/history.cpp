@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "imaging/priors/make_mask.hpp"
-#include "processors/beamform/das_maps.hpp"
-#include "processors/beamform/held_losses.hpp"
+#include "processors/beamform/das_path.hpp"
 #include "processors/beamform/history/decomposition.hpp"
 #include "processors/beamform/history/history_maps.hpp"
 #include "processors/beamform/publisher.hpp"
+#include "processors/beamform/snapshots.hpp"
 
 namespace nearfield::history {
 namespace {
@@ -36,9 +36,9 @@ struct Begun {
 class History : public Processor {
  public:
   History(const ocl::Device& device, const BeamformPlan& plan)
-      : device_(device),
+      : Processor(header_of(plan)),
+        device_(device),
         plan_(plan),
-        header_(header_of(plan_)),
         das_(device_, plan_of_beams(plan_), das::pixel_stride(plan_)),
         maps_(device_, plan_, das_),
         products_row_(device_.allocate_host<std::complex<float>>(batch() * maps_.row_values(), das::kStage)),
@@ -52,7 +52,6 @@ class History : public Processor {
     maps_.run_once();
     forget();
   }
-  [[nodiscard]] ResultHeader header() const override { return header_; }
   void enqueue(const BatchInput& input) override {
     if (!rows_.empty()) {
       if (!has_waited_) {
@@ -235,7 +234,6 @@ class History : public Processor {
 
   ocl::Device device_;
   BeamformPlan plan_;
-  ResultHeader header_;
   das::Maps das_;
   HistoryMaps maps_;
   ocl::HostBuffer<std::complex<float>> products_row_;       ///< [snapshot of an enqueue()][frequency][slot]

@@ -2,7 +2,7 @@
 #include <complex>
 #include <span>
 
-#include "processors/beamform/das_maps.hpp"
+#include "processors/beamform/das_path.hpp"
 #include "processors/beamform/history/decomposition.hpp"
 
 namespace nearfield::history {

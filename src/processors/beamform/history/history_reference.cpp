@@ -6,11 +6,10 @@
 #include <limits>
 
 #include "imaging/priors/make_mask.hpp"
-#include "processors/beamform/array_reference.hpp"
-#include "processors/beamform/held_losses.hpp"
+#include "processors/beamform/history/decomposition.hpp"
 #include "processors/beamform/history/history.hpp"
-#include "processors/beamform/history/own_noise.hpp"
 #include "processors/beamform/published_reference.hpp"
+#include "processors/beamform/snapshots.hpp"
 
 /// The methods computed from the matrix of cross-spectra C of the microphones, as in the original papers, which are
 /// cited in kernels/processors/beamform/history.cl.
@@ -201,25 +200,22 @@ std::vector<double> map_of(const Scene& scene, const BeamformSettings& settings)
 class HistoryReference : public reference::Processor {
  public:
   explicit HistoryReference(const BeamformPlan& plan)
-      : plan_(plan),
-        header_(header_of(plan_)),
+      : reference::Processor(header_of(plan)),
+        plan_(plan),
         array_(plan_),
         losses_(LossesOfHistory(plan_.history)),
         of_maps_(plan_) {
     use(make_mask(plan_.array, {}));
     forget();
   }
-  [[nodiscard]] ResultHeader header() const override { return header_; }
-  WindowProducts products(const WindowToRead& of) override {
+  std::uint64_t complete(const WindowToRead& of, reference::OwnedProducts& products) override {
     losses_.stamp(of);
     if (of.is_last && plan_.history.has_enough()) {
-      of_maps_.drop_last();
-      of_maps_.append(map_of_snapshots(),
-                      static_cast<float>(plan_.snapshots.effective_of(static_cast<int>(snapshots_.size()))));
+      const double effective = plan_.snapshots.effective_of(static_cast<int>(snapshots_.size()));
+      products = of_maps_.products(map_of_snapshots(), static_cast<float>(effective));
       losses_.publish_held(of.window);
     }
-    products_ = of_maps_.products(of.window);
-    return {.products = products_, .missing_bit_times = losses_.missing_bit_times(of.window)};
+    return losses_.missing_bit_times(of.window);
   }
   void use(const MicrophoneMask& mask) final {
     array_.use(mask);
@@ -232,13 +228,10 @@ class HistoryReference : public reference::Processor {
     published_.assign(plan_.frequencies() * plan_.pixels(), std::numeric_limits<float>::quiet_NaN());
     effective_ = 0.0F;
   }
-
- private:
-  void begin() override {
-    losses_.begin();
-    of_maps_.clear();
-  }
-  reference::Outcome add(const reference::WindowInput& window) override {
+  reference::WindowResult compute(const reference::WindowInput& window) override {
+    if (window.window == 0) {
+      losses_.begin();
+    }
     const reference::Outcome outcome = array_.choose(window.spectra);
     const HistorySchedule::Step step = plan_.history.next();
     losses_.next(step);
@@ -255,9 +248,10 @@ class HistoryReference : public reference::Processor {
     if (step.publishes && plan_.history.lag() == 0) {
       publish();
     }
-    of_maps_.append(published_, effective_);
-    return outcome;
+    return {.products = of_maps_.products(published_, effective_), .outcome = outcome};
   }
+
+ private:
   void drop_snapshots() {
     plan_.history.forget();
     losses_.held().drop_snapshots();
@@ -330,7 +324,6 @@ class HistoryReference : public reference::Processor {
   }
 
   BeamformPlan plan_;
-  ResultHeader header_;
   Array array_;
   std::deque<std::vector<Complex>> snapshots_;  ///< [snapshot][frequency][channel], oldest first
   std::vector<float> begun_;                    ///< [frequency][pixel]; same for the next two
@@ -339,7 +332,6 @@ class HistoryReference : public reference::Processor {
   reference::Published<float> of_maps_;
   float begun_effective_ = 0.0F;
   float effective_ = 0.0F;
-  std::vector<std::span<const std::byte>> products_;
 };
 
 }  // namespace

@@ -93,7 +93,7 @@ class RingOutput : public Output {
   PerProcessor<Channel> channels_;
 };
 
-/// Socket of a further processor's ring: "frames.row_power.sock" in the folder of "frames.sock". Throws ConfigError on
+/// Socket of a further processor's ring: "frames.far.sock" in the folder of "frames.sock". Throws ConfigError on
 /// a name that cannot be a file name.
 std::filesystem::path socket_of_processor(const std::filesystem::path& first, const std::string& processor);
 

@@ -4,7 +4,7 @@
   live_runs.py overload [--seconds S]   each frame takes 1.5 hops for S seconds: hops, memory, time to recover
   live_runs.py restart [--lives N]      a hung frame and a device error: time to the end, time to the next frame
   live_runs.py swaps [--device NAME]    eight kinds of `ctl set` and a SIGHUP, with nothing but the running kernels compiled
-  live_runs.py processors [--changes N]  images at every hop and row_power at every eighth, and N `ctl set` in turn
+  live_runs.py processors [--changes N]  images at every hop, a second imager at every eighth, and N `ctl set` in turn
   live_runs.py beside [--rounds N]      ages of images alone, and with srp_phat at every eighth hop beside them, in turn
   live_runs.py apart [--rounds N]       ages of images alone, and with a heavy map on another device (--other), in turn
   live_runs.py page [--rounds N]        publish intervals without and with ten readers of the live page, in turn in one run
@@ -306,7 +306,8 @@ def wait_for_rows(log, rows):
         if log.exists() and len(log.read_text().splitlines()) > rows:
             return
         time.sleep(0.05)
-    raise SystemExit("live_runs: no frames")
+    found = len(log.read_text().splitlines()) - 1 if log.exists() else 0
+    raise SystemExit(f"live_runs: expected {rows} frames in {PATIENCE_S} s, found {found}; nearfieldd: {(log.parent / 'log').read_text()[-2000:]}")
 
 
 def change(daemon, folder, kind, config, calibration):
@@ -443,15 +444,15 @@ def processors(options, folder):
     """Two processors of one stream, of which each gets a new setting in turn: the other's frames are to have no gap."""
     every = 8
     daemon = start_daemon(folder, {"daemon.source.kind": "simulate", "daemon.source.scene": SCENE,
-                                   "daemon.publish.ring.slots": 4096, "processors.rows.kind": "spectrum",
-                                   "processors.rows.every_hops": every})
-    logs = {"surface": folder / "surface.csv", "rows": folder / "rows.csv"}
+                                   "daemon.publish.ring.slots": 4096, "processors.slow.kind": "pnah",
+                                   "processors.slow.every_hops": every})
+    logs = {"surface": folder / "surface.csv", "slow": folder / "slow.csv"}
     said = []
     try:
-        readers = [tap(folder, logs["surface"]), tap(folder, logs["rows"], "--processor", "rows")]
+        readers = [tap(folder, logs["surface"]), tap(folder, logs["slow"], "--processor", "slow")]
         wait_for_rows(logs["surface"], 1000)
-        kinds = ["medium.sound_speed_m_s=340", "processors.rows.every_hops=16", "holography.upsample=2",
-                 "processors.rows.every_hops=8"]
+        kinds = ["medium.sound_speed_m_s=340", "processors.slow.every_hops=16", "holography.upsample=2",
+                 "processors.slow.every_hops=8"]
         for kind in kinds[:options.changes]:
             seconds, text = change(daemon, folder, kind, None, None)
             said.append({"kind": kind, "seconds": round(seconds, 2), "said": text})
@@ -467,7 +468,7 @@ def processors(options, folder):
     problems = [] if code == 0 and summary["conserved"] else ["expected the daemon to end well and account for every bit"]
     for name, log in logs.items():
         frames = frames_of(log)
-        own = every if name == "rows" else 1
+        own = every if name == "slow" else 1
         result[name] = {
             "frames": len(frames),
             "epochs": max(frame["epoch"] for frame in frames),

@@ -45,7 +45,7 @@ struct ProductDatasets {
   std::vector<Data> columns;
 };
 
-/// "/images" in the root, "/row_power/level" in a processor's or a table's group.
+/// "/images" in the root, "/far/level" in a processor's or a table's group.
 std::string place_in(const std::string& group, std::string_view name);
 
 /// The object that carries a group's attributes.

@@ -99,7 +99,7 @@ struct Comparison {
 
   // Further processors, and a first one without images.
   std::vector<ProcessorDifference> processors;
-  std::vector<std::string> unpaired_processors;  ///< only in one file, such as "row_power: only in a.h5"
+  std::vector<std::string> unpaired_processors;  ///< only in one file, such as "far: only in a.h5"
 };
 
 /// Gathers a comparison frame by frame.

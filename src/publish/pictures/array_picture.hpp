@@ -26,7 +26,7 @@ struct ArrayLayout {
 };
 ArrayLayout array_layout(const ResultHeader& header, const Product& product, const PictureOptions& options);
 
-/// "frame00012_row_power_beam_z+0.000m_0500.0Hz.png": the frame, the processor, the product, and the value of each axis
+/// "frame00012_far_level_z+0.000m_0500.0Hz.png": the frame, the processor, the product, and the value of each axis
 /// that is not drawn.
 std::string array_picture_name(const ResultHeader& header, const Selection& subject, std::uint64_t frame_index);
 

@@ -213,9 +213,16 @@ class IngestRing {
   /// more; `first_element` itself if it was received or still may be. Elements before the end of the last take must not
   /// have been overwritten since: a take_again() from there that succeeds later shows it.
   [[nodiscard]] std::uint64_t missing_end(std::uint64_t first_element) const;
-  /// One past the last of the consecutive elements from `first_element` on that were overwritten before the last take
-  /// that ended behind them; `first_element` if it was not. Not behind the end of the last take.
-  [[nodiscard]] std::uint64_t overwritten_end(std::uint64_t first_element) const;
+  /// Consecutive elements; none if begin equals end.
+  struct Span {
+    std::uint64_t begin;
+    std::uint64_t end;
+  };
+  /// Elements from `first_element` on that were overwritten before they could be taken, as far as the newest take that
+  /// found such ones knows. They end before the end of the last take.
+  [[nodiscard]] Span overwritten(std::uint64_t first_element) const;
+  /// The first element from `first_element` on that take_again() still finds, unless it is overwritten meanwhile.
+  [[nodiscard]] std::uint64_t again_from(std::uint64_t first_element) const;
   /// Received elements that will not be delivered, overrun or abandoned: two loads, whereas counters() searches the
   /// whole ring for pending ones.
   [[nodiscard]] std::uint64_t lost() const {
@@ -308,8 +315,10 @@ class IngestRing {
   std::uint64_t accepted_ = 0;  ///< number of the stream
   std::uint64_t first_element_ = 0;
   Position begin_ = 0;
-  Position cursor_ = 0;    ///< end of the last take
-  Position lost_end_ = 0;  ///< end of the elements that were overwritten before a take
+  Position cursor_ = 0;  ///< end of the last take
+  Position lost_begin_ =
+      0;  ///< begin and end of the elements for which the newest take that found such ones came too late
+  Position lost_end_ = 0;
 
   // Shared, on separate cache lines.
   alignas(64) std::atomic<Position> head_{0};  ///< one past the newest

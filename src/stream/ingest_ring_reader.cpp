@@ -187,9 +187,16 @@ std::uint64_t IngestRing::missing_end(std::uint64_t first_element) const {
   return first_element + ((is_received ? from : received_.run(from, end).end) - first);
 }
 
-std::uint64_t IngestRing::overwritten_end(std::uint64_t first_element) const {
+IngestRing::Span IngestRing::overwritten(std::uint64_t first_element) const {
   const Position first = position_of(first_element);
-  return first_element + (std::max(first, lost_end_) - first);
+  const Position end = std::max(first, lost_end_);
+  const Position begin = std::min(std::max(first, lost_begin_), end);
+  return {.begin = first_element + (begin - first), .end = first_element + (end - first)};
+}
+
+std::uint64_t IngestRing::again_from(std::uint64_t first_element) const {
+  const Position first = position_of(first_element);
+  return first_element + (std::max(first, overwritten_.load()) - first);
 }
 
 void IngestRing::keep_from(std::uint64_t element) {
@@ -211,7 +218,10 @@ TakeResult IngestRing::take(std::uint64_t first_element, std::span<std::uint32_t
                                                  words.size() / settings_.words_per_element, first_element));
   }
   const Position from = claim(end);
-  lost_end_ = from > cursor_ ? from : lost_end_;
+  if (from > cursor_) {
+    lost_begin_ = cursor_;
+    lost_end_ = from;
+  }
   const std::uint64_t skipped = from < first ? received_.count(from, first) : 0;
   count(skipped_, skipped);
   count_missing(first - cursor_ - skipped);

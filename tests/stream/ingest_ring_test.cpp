@@ -377,13 +377,17 @@ TEST(IngestRing, SaysAgainWhatWasMissingAndWhatWasLost) {
   EXPECT_EQ(ring.missing_end(0), 0U);
   EXPECT_EQ(ring.missing_end(40), 60U);
   EXPECT_EQ(ring.missing_end(60), 60U);
-  EXPECT_EQ(ring.overwritten_end(0), 0U);
+  EXPECT_EQ(ring.overwritten(0).end, 0U);
   store(ring, 80, 128);
   store(ring, 208, 10);  // goes over untaken ones, up to 90
   take(ring, 210, 8);
   EXPECT_EQ(ring.counters().overrun, 10U);
-  EXPECT_EQ(ring.overwritten_end(80), 90U);
-  EXPECT_EQ(ring.overwritten_end(90), 90U);
+  for (const std::uint64_t first : {70U, 80U, 85U, 90U}) {  // those before 80 were taken
+    EXPECT_EQ(ring.overwritten(first).begin, std::max<std::uint64_t>(first, 80)) << first;
+    EXPECT_EQ(ring.overwritten(first).end, 90U) << first;
+  }
+  EXPECT_EQ(ring.again_from(70), 90U);
+  EXPECT_EQ(ring.again_from(100), 100U);
   expect_conserved(ring.counters());
 }
 

@@ -98,8 +98,7 @@ void HealthTask::look(const WindowView& view) {
     const auto block = view.words.first(std::min(kBlockBits * stride, view.words.size()));
     slot_.words.assign(block.begin(), block.end());
   }
-  slot_.is_full = true;
-  worker_->run([this] { work(); });
+  slot_.is_full = worker_->run([this] { work(); });
 }
 
 void HealthTask::work() {

@@ -74,8 +74,7 @@ void SearchTask::look(const WindowView& view) {
     has_looked_ = true;
   }
   number_ = schedule.looks_at(view.hop) ? number : SearchSchedule::kNoNumber;
-  is_waiting_ = true;
-  worker_->run([this] { work(); });
+  is_waiting_ = worker_->run([this] { work(); });
 }
 
 std::shared_ptr<const Findings> SearchTask::search_in(SearchChain& chain, const Snapshot& taken) const {

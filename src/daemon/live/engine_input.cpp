@@ -21,6 +21,9 @@ void BitsOutput::begin(const StreamStart& stream, std::uint64_t first_element) {
 }
 
 void BitsOutput::write(BitsTap* recorder, std::uint64_t end_element, bool is_paused) {
+  if (static_cast<std::int64_t>(end_element - next_) <= 0) {
+    return;  // passed on already, before a swap
+  }
   const bool is_idle = recorder == nullptr || !recorder->takes_words();
   if (recorder != nullptr && is_idle) {
     recorder->skip({.first_bit_time = next_,
@@ -42,9 +45,12 @@ void BitsOutput::write(BitsTap* recorder, std::uint64_t end_element, bool is_pau
 }
 
 void BitsOutput::write_piece(BitsTap& recorder, std::uint64_t most) {
-  if (const std::uint64_t lost = ring_->overwritten_end(next_) - next_; lost > 0) {
-    write_lost(recorder, std::min(lost, most));
-    return;
+  if (const IngestRing::Span lost = ring_->overwritten(next_); lost.begin != lost.end) {
+    if (lost.begin == next_) {
+      write_lost(recorder, std::min(lost.end - next_, most));
+      return;
+    }
+    most = std::min(most, lost.begin - next_);  // the engine took what is before
   }
   const std::uint64_t gap = std::min(ring_->missing_end(next_) - next_, most);
   const std::uint64_t elements = std::min(kRecordElements, most);
@@ -52,7 +58,7 @@ void BitsOutput::write_piece(BitsTap& recorder, std::uint64_t most) {
   runs_.clear();
   const std::optional<TakeResult> taken = ring_->take_again(next_, words_, &runs_);
   if (!taken) {  // overwritten since the engine took it
-    write_gap(recorder, elements, GapCause::kOverrun);
+    write_gap(recorder, std::clamp(ring_->again_from(next_) - next_, std::uint64_t{1}, most), GapCause::kOverrun);
     return;
   }
   if (taken->missing == kRecordElements) {

@@ -53,7 +53,7 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
     run_hop();
     return Step::kFrames;
   }
-  publish_bits(pauses_at(monotonic_ns()));  // parts of the next hop may have been fed ahead
+  publish_bits(pauses_at(monotonic_ns()), taken_);  // parts of the next hop may have been fed ahead
   if (found == WaitResult::kTimeout) {
     publish_late();
   }
@@ -323,7 +323,7 @@ void LiveEngine::publish(const FinishedBatch& batch, std::size_t window, const P
     prompt_.push_back(frame);
   }
   report.out_mono_ns = prompt_.empty() ? monotonic_ns() : out_mono_ns;
-  publish_bits(pauses);
+  publish_bits(pauses, clock_.end_of(next_, window + 1));
   for (const Frame& frame : prompt_) {
     publisher_->publish_to_others(frame, pauses);
   }
@@ -386,8 +386,8 @@ void LiveEngine::take_products(Frame& frame, const FinishedBatch& batch, std::si
 }
 
 /// Passes the bits that were taken to the recorder.
-void LiveEngine::publish_bits(const Pauses& pauses) {
-  bits_.write(publisher_->recorder_of_bits(), clock_.element_of(taken_), pauses.recordings);
+void LiveEngine::publish_bits(const Pauses& pauses, std::uint64_t end_sample) {
+  bits_.write(publisher_->recorder_of_bits(), clock_.element_of(end_sample), pauses.recordings);
 }
 
 /// Publishes the pending frames that are complete. If the source waits, all of them, since nothing is shed.
@@ -479,10 +479,12 @@ void LiveEngine::go_on() {
     const std::uint64_t samples = std::min(taken_ - fed, engine.piece_samples());
     const std::span<std::uint32_t> room = engine_input_.room(engine, samples * input_.words_per_sample());
     runs_.clear();
-    if (!ring_->take_again(clock_.element_of(fed), room, &runs_)) {
+    const std::optional<TakeResult> again = ring_->take_again(clock_.element_of(fed), room, &runs_);
+    if (!again) {
       begin_anew(first);
       return;
     }
+    fed_.front().received_ns = again->capture_mono_ns;
     for (const MissingRun& run : runs_) {
       missing.runs().push_back({clock_.elements(fed) + run.first_bit_time, run.bit_times});
     }

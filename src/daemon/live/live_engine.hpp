@@ -126,7 +126,7 @@ class LiveEngine {
   [[nodiscard]] Frame stamped(std::size_t window, FrameReport& report);
   [[nodiscard]] Frame of_processor(std::size_t processor, std::size_t window, const Frame& stamp) const;
   void take_products(Frame& frame, const FinishedBatch& batch, std::size_t window);
-  void publish_bits(const Pauses& pauses);
+  void publish_bits(const Pauses& pauses, std::uint64_t end_sample);
   void publish_late();
 
   void begin_stream();

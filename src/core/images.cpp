@@ -94,10 +94,28 @@ namespace {
 
 using Names = std::vector<std::string>;
 
+/// Numbers of an entry of an axis of images.
+std::size_t components_of(std::string_view axis) {
+  if (axis == "surface" || axis == "normal") {
+    return 3;
+  }
+  return axis == "point" || axis == "band" ? 2 : 1;
+}
+
+bool is_quantity_of_images(const std::string& quantity) {
+  return std::any_of(kQuantities.begin(), kQuantities.end(), [&](Quantity one) { return name_of(one) == quantity; });
+}
+
+/// The product, if it is as images are: of one of their quantities over these axes, whose entries have the numbers that
+/// those of images have, so that an axis's coordinates are as many as the values along it.
 const Product* complex_over(const ResultHeader& header, std::string_view name, const Names& axes) {
   const Product* const product = header.product(name);
+  const auto is_as_in_images = [&](const std::string& axis) {
+    return header.axis(axis) != nullptr && header.axis(axis)->components == components_of(axis);
+  };
   const bool is_it = product != nullptr && product->form == Product::Form::kArray &&
-                     product->type == ElementType::kComplex64 && product->axes == axes;
+                     product->type == ElementType::kComplex64 && product->axes == axes &&
+                     is_quantity_of_images(product->quantity) && std::all_of(axes.begin(), axes.end(), is_as_in_images);
   return is_it ? product : nullptr;
 }
 
@@ -122,11 +140,7 @@ Axis image_axis(std::string_view name, std::vector<double> values) {
   } else if (name == "normal") {
     axis.unit = "1";
   }
-  if (name == "point" || name == "band") {
-    axis.components = 2;
-  } else if (name == "surface" || name == "normal") {
-    axis.components = 3;
-  }
+  axis.components = components_of(name);
   return axis;
 }
 

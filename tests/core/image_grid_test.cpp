@@ -87,5 +87,27 @@ TEST(ImageGrid, IsSaidInWords) {
   EXPECT_EQ(text_of(grid), "3 x 5 pixels, 10 mm apart, x from -20 to 20 mm, y from -10 to 10 mm");
 }
 
+// Files of others may describe an axis by other numbers of an entry than images have: its coordinates are then more
+// than the values along it, and who reads an image by its coordinates would read beyond it.
+TEST(ImagesOf, AreOverAxesOfImagesAndOfOneOfTheirQuantities) {
+  const auto header_of = [](const std::string& quantity) {
+    ResultHeader header;
+    header.axes = image_axes(
+        {{"frequency", {500.0}}, {"z", {0.0}}, {"y", {0.0, 0.1}}, {"x", {0.0, 0.1}}, {"point", {0.0, 0.0, 0.1, 0.1}}});
+    add_image_products(header, quantity, "Pa");
+    return header;
+  };
+  const ResultHeader header = header_of("pressure");
+  EXPECT_NE(images_of(header), nullptr);
+  EXPECT_NE(points_of(header), nullptr);
+  for (std::size_t axis = 0; axis < header.axes.size(); ++axis) {
+    ResultHeader other = header;
+    other.axes[axis].components = axis == 4 ? 1 : 2;
+    EXPECT_TRUE(images_of(other) == nullptr || axis == 4) << axis;
+    EXPECT_TRUE(points_of(other) == nullptr || axis == 2 || axis == 3) << axis;
+  }
+  EXPECT_EQ(images_of(header_of("row power")), nullptr);
+}
+
 }  // namespace
 }  // namespace nearfield

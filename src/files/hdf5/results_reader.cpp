@@ -496,6 +496,12 @@ ResultsReader open_images(const std::filesystem::path& path) {
     throw DataError(fmt::format("{}: /: found results of \"{}\", expected images or points", path.string(),
                                 reader.header(0).processor));
   }
+  for (const double frequency_hz : reader.header(0).coordinates("frequency")) {
+    if (!(frequency_hz > 0.0)) {
+      throw DataError(
+          fmt::format("{}: /: found images at {} Hz, expected frequencies above 0", path.string(), frequency_hz));
+    }
+  }
   return reader;
 }
 

@@ -55,7 +55,11 @@ bool is_possible(const ResultHeader& header) {
     return false;
   }
   ResultHeader expected;
-  expected.axes = header.axes;
+  expected.axes = image_axes({{"frequency", header.coordinates("frequency")},
+                              {"z", header.coordinates("z")},
+                              {"y", header.coordinates("y")},
+                              {"x", header.coordinates("x")},
+                              {"point", header.coordinates("point")}});
   add_image_products(expected, images->quantity, images->unit);
   return expected.has_layout_of(header);
 }

@@ -21,7 +21,20 @@ import zipfile
 PROGRAMS = ("nearfield", "nearfieldd", "nearfield-bench")
 LEFT_OUT = ("libX11.so.6", "libXext.so.6", "libXrender.so.1")
 SYSTEM = f"{platform.machine()}-linux-gnu"
-ENTRIES = "[console_scripts]\n" + "".join(f"{name} = nearfield._programs:main\n" for name in PROGRAMS)
+# A program's script imports no package, whose numpy and h5py would take longer than most commands.
+SCRIPT = """#!python
+import importlib.util, pathlib, runpy
+package = pathlib.Path(importlib.util.find_spec("nearfield").origin).parent
+runpy.run_path(str(package / "_programs.py"))["main"]("{name}")
+"""
+FONTS = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf")
+FONTS_CONFIGURATION = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
+<fontconfig>
+  <dir prefix="relative">.</dir>
+  <cachedir prefix="xdg">fontconfig</cachedir>
+</fontconfig>
+"""
 
 
 def run(*words):
@@ -77,9 +90,17 @@ def add_left_out(libraries, patchelf):
                 run(patchelf, "--replace-needed", needed, own[needed.split(".so")[0]], path)
 
 
+def add_fonts(folder):
+    """Adds the pictures' fonts, for systems that have none."""
+    folder.mkdir()
+    for name in FONTS:
+        shutil.copy2(pathlib.Path("/usr/share/fonts/truetype/dejavu") / name, folder)
+    (folder / "fonts.conf").write_text(FONTS_CONFIGURATION)
+
+
 def add_licenses(libraries, folder):
-    """Adds the licence of each of Debian's packages of which the wheel holds libraries, and which those are."""
-    packages = {}
+    """Adds the licence of each of Debian's packages of which the wheel holds libraries and fonts, and which those are."""
+    packages = {"fonts-dejavu-core": list(FONTS)}
     for path in libraries.iterdir():
         package = run("dpkg", "-S", f"*/{SYSTEM}/{system_name(path.name)}").split(":")[0]
         packages.setdefault(package, []).append(path.name)
@@ -103,7 +124,12 @@ def main():
         for program in PROGRAMS:
             run("strip", "--strip-unneeded", "-o", programs / program, build / "bin" / program)
         info, = (folder / "programs").glob("*.dist-info")
-        (info / "entry_points.txt").write_text(ENTRIES)
+        scripts = folder / "programs" / f"{info.stem}.data/scripts"
+        scripts.mkdir(parents=True)
+        for program in PROGRAMS:
+            (scripts / program).write_text(SCRIPT.format(name=program))
+            (scripts / program).chmod(0o755)
+        add_fonts(folder / "programs/nearfield/fonts")
         pack(folder / "programs", folder / plain.name)
         run("auditwheel", "repair", "--plat", "auto", "-w", folder / "repaired", folder / plain.name)
         wheel, = (folder / "repaired").glob("*.whl")

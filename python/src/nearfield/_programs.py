@@ -8,7 +8,9 @@ import site
 import sys
 
 _SYSTEM_DRIVERS = pathlib.Path("/etc/OpenCL/vendors")
-FOLDER = pathlib.Path(__file__).resolve().parent / "bin"
+_SYSTEM_FONTS = pathlib.Path("/etc/fonts/fonts.conf")
+_PACKAGE = pathlib.Path(__file__).resolve().parent
+FOLDER = _PACKAGE / "bin"
 
 
 def use_driver() -> None:
@@ -19,9 +21,11 @@ def use_driver() -> None:
         os.environ.setdefault("OCL_ICD_VENDORS", found[0])
 
 
-def main() -> None:
-    """Replace this process by the program of its name, whose commands in Python run by this Python."""
-    program = FOLDER / pathlib.Path(sys.argv[0]).name
+def main(name: str) -> None:
+    """Replace this process by a program, whose commands in Python run by this Python, and which draws by the wheel's fonts if need be."""
+    program = FOLDER / name
     use_driver()
+    if not _SYSTEM_FONTS.exists():
+        os.environ.setdefault("FONTCONFIG_FILE", str(_PACKAGE / "fonts/fonts.conf"))
     os.environ.setdefault("NEARFIELD_PYTHON", sys.executable)
     os.execv(program, [str(program), *sys.argv[1:]])

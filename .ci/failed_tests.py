@@ -7,7 +7,14 @@ import pathlib
 import sys
 import xml.etree.ElementTree as xml
 
-LINES = 40  # of each test
+LINES = 40  # of each test, from its first failure on, and as many of its end
+
+
+def told(text):
+    lines = text.splitlines()
+    first = next((i for i, line in enumerate(lines) if ": Failure" in line), len(lines))
+    begin, end = lines[first:first + LINES], lines[max(first + LINES, len(lines) - LINES) if first < len(lines) else -LINES:]
+    return "\n".join(begin + end)
 
 
 def main():
@@ -17,7 +24,7 @@ def main():
         for case in xml.parse(path).getroot().iter("testcase"):
             if case.get("status") not in ("run", "notrun", "disabled") or case.find("failure") is not None:
                 print(f"\n== failed: {case.get('name')} ({path.parent.name}, {float(case.get('time', 0)):.1f} s)")
-                print("\n".join((case.findtext("system-out") or "").splitlines()[-LINES:]))
+                print(told(case.findtext("system-out") or ""))
 
 
 if __name__ == "__main__":

@@ -113,8 +113,9 @@ Candidate chosen_candidate(const DeviceSettings& settings) {
   const std::vector<Candidate> all = find_devices();
   if (all.empty()) {
     throw DeviceError(
-        "no OpenCL device found; install a GPU driver with OpenCL or PoCL (pocl-opencl-icd), and see that the "
-        "loader's folder (OCL_ICD_VENDORS) and PoCL's cache (POCL_CACHE_DIR, XDG_CACHE_HOME or HOME) can be used");
+        fmt::format("no OpenCL device found; install {}, and see that the loader's folder (OCL_ICD_VENDORS) and PoCL's "
+                    "cache (POCL_CACHE_DIR, XDG_CACHE_HOME or HOME) can be used",
+                    kWhatHasDevices));
   }
   const std::vector<Candidate> fitting = matching(all, settings.platform);
   if (fitting.empty()) {

@@ -138,7 +138,8 @@ void check_limit(const Settings& settings, const DaemonSettings::Limit& limit, c
     found.push_back(
         {path + ".processor", "",
          fmt::format("expected {}a processor of the section processors, found \"{}\"",
-                     settings.holography.imager == ImagerKind::kNone ? "" : "surface or ", limit.processor)});
+                     settings.holography.imager == ImagerKind::kNone ? "" : fmt::format("{} or ", kFirstProcessor),
+                     limit.processor)});
   }
   if (limit.above.has_value() == limit.above_db.has_value() && is_settled(path + ".above") &&
       is_settled(path + ".above_db")) {

@@ -23,7 +23,8 @@ struct WindowRange {
 
 /// Status of a computed window, without its products.
 struct WindowStatus {
-  std::uint32_t flags = 0;  ///< flags of the run's front end and, if it is prompt, of the first processor's products
+  /// Flags of the run's front end and of the first prompt processor of all its microphones.
+  std::uint32_t flags = 0;
   int non_finite_microphones = 0;
   std::uint64_t missing_bits = 0;  ///< bit-times that never arrived, as in WindowRange
 };

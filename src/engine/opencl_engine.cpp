@@ -490,7 +490,7 @@ void OpenclEngine::take_statuses(BatchState& batch, std::size_t tap) {
   const std::span<const std::uint32_t> words = windows.taker
                                                    ? runs_[*windows.taker]->host_status(batch.place)
                                                    : std::span<const std::uint32_t>(inputs_[tap].words.at(batch.place));
-  // On the run's tap the first processor sets this flag in the status.
+  // On the run's tap processors set this flag in the status themselves.
   const bool is_copy_of_runs = tap != 0 && taps()[tap].owner.empty();
   const std::uint32_t constant =
       taps()[tap].constant_flags | (is_copy_of_runs && has_masked_microphones(tap) ? kFlagMaskedMicrophones : 0U);

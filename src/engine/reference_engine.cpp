@@ -140,10 +140,15 @@ class ReferenceEngine : public Engine {
       }
     }
     std::vector<WindowStatus>& statuses = batch.taps.front().statuses;
-    const bool has_first = !runs_.empty() && !is_late(0) && tap_of(0) == 0;
+    std::size_t first = 0;
+    while (first < runs_.size() && (is_late(first) || tap_of(first) != 0 || has_subset(first))) {
+      ++first;
+    }
+    const bool has_first = first < runs_.size();
     for (std::size_t i = 0; i < statuses.size(); ++i) {
-      statuses[i] = {.flags = has_first ? flags(batch, 0, i) : inputs_.front().flags[i] | taps().front().constant_flags,
-                     .non_finite_microphones = has_first ? runs_.front().outcomes[i].non_finite_microphones : 0};
+      statuses[i] = {
+          .flags = has_first ? flags(batch, first, i) : inputs_.front().flags[i] | taps().front().constant_flags,
+          .non_finite_microphones = has_first ? runs_[first].outcomes[i].non_finite_microphones : 0};
     }
   }
   /// Computes a processor's products of a batch.

@@ -46,7 +46,6 @@ class StreamClock {
   [[nodiscard]] std::uint64_t elements_per_sample() const { return elements_per_sample_; }
   /// Elements of so many samples.
   [[nodiscard]] std::uint64_t elements(std::uint64_t samples) const { return samples * elements_per_sample_; }
-  [[nodiscard]] std::uint64_t window_elements() const { return elements(window_samples_); }
 
   /// The source's element at which a sample begins.
   [[nodiscard]] std::uint64_t element_of(std::uint64_t sample) const {

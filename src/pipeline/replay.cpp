@@ -11,6 +11,7 @@
 
 #include "config/premises.hpp"
 #include "core/error.hpp"
+#include "core/images.hpp"
 #include "engine/microphone_watch.hpp"
 #include "pipeline/dealing.hpp"
 #include "pipeline/recording.hpp"
@@ -225,7 +226,9 @@ void tell_of_plan(const ReplayPart& part, const Heard& heard, const ReplayOption
     }
     options.inform("microphones: " + text_of(microphone_use(*part.engine)));
     options.inform(fmt::format("front end: {}", part.engine->front_end_name()));
-    options.inform(fmt::format("imager: {}", part.engine->description(0)));
+    const ResultHeader& first = part.engine->header(0);
+    options.inform(
+        fmt::format("{}: {}", images_of(first) != nullptr ? "imager" : first.processor, part.engine->description(0)));
     for (const std::string& note : plan_notes(*part.engine)) {
       options.inform(note);
     }

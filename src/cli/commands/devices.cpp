@@ -36,7 +36,7 @@ void print_devices_json(const std::vector<ocl::DeviceInfo>& devices) {
 void run(bool as_json) {
   const std::vector<ocl::DeviceInfo> devices = ocl::list_devices();
   if (devices.empty()) {
-    throw DeviceError("no OpenCL device found; install a GPU driver with OpenCL or PoCL (pocl-opencl-icd)");
+    throw DeviceError(fmt::format("no OpenCL device found; install {}", ocl::kWhatHasDevices));
   }
   if (as_json) {
     print_devices_json(devices);

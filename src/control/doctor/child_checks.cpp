@@ -79,16 +79,12 @@ std::string look_at_drivers() {
                                     : "there is neither such a folder nor such a library";
     vendors.push_back({{"file", kVendorsVariable}, {"library", place.string()}, {"problem", problem}});
   }
-  const json seen = {{"place", place.string()},
-                     {"is_of_variable", place != kVendorsFolder},
-                     {"loader", why_not_loaded("libOpenCL.so.1")},
-                     {"vendors", vendors}};
+  const json seen = {{"place", place.string()}, {"is_of_variable", place != kVendorsFolder}, {"vendors", vendors}};
   return seen.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 Diagnosis drivers_diagnosis(const json& seen, const LimitedRun::Outcome& outcome) {
-  Diagnosis result{
-      .name = "drivers", .found = "", .needed = "OpenCL's loader, and a driver that can be loaded", .mend = ""};
+  Diagnosis result{.name = "drivers", .found = "", .needed = "a driver of OpenCL that can be loaded", .mend = ""};
   if (!seen.is_object()) {
     result.state = Diagnosis::State::kFail;
     const bool is_of_driver = outcome.end != LimitedRun::End::kDone;  // drivers never cause our exit codes
@@ -105,17 +101,15 @@ Diagnosis drivers_diagnosis(const json& seen, const LimitedRun::Outcome& outcome
     result.found += fmt::format("{}{}: {}{}", result.found.empty() ? "" : "\n", vendor.at("file").get<std::string>(),
                                 vendor.at("library").get<std::string>(), problem.empty() ? "" : ", " + problem);
   }
-  if (const auto loader = seen.at("loader").get<std::string>(); !loader.empty()) {
-    result.state = Diagnosis::State::kFail;
-    result.found += (result.found.empty() ? "" : "\n") + loader;
-    result.mend = "apt-get install ocl-icd-libopencl1";
-  } else if (loaded == 0) {
+  if (loaded == 0) {
     result.state = Diagnosis::State::kFail;
     result.found =
         result.found.empty() ? fmt::format("no driver in {}", seen.at("place").get<std::string>()) : result.found;
-    result.mend = seen.at("is_of_variable").get<bool>()
-                      ? fmt::format("unset {}", kVendorsVariable)
-                      : "apt-get install pocl-opencl-icd, or the OpenCL driver of the GPU's vendor";
+    result.mend =
+        seen.at("is_of_variable").get<bool>()
+            ? fmt::format("unset {}", kVendorsVariable)
+            : "apt-get install pocl-opencl-icd, or the OpenCL driver of the GPU's vendor; in the Python that has "
+              "Nearfield's wheel, pip install intel-opencl-rt intel-cmplr-lib-rt";
   } else if (loaded < seen.at("vendors").size()) {
     result.state = Diagnosis::State::kWarn;
     result.mend = "install the libraries that are missing, or remove the files that name them";

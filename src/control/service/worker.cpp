@@ -88,7 +88,7 @@ void Worker::run_task(const std::function<void()>& task) const {
     if (failed_) {
       failed_(error);
     }
-    spdlog::error("{}: {}", name_, error.what());
+    spdlog::error("{}: {}; what was in effect stays", name_, error.what());
   }
 }
 

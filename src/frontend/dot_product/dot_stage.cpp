@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/error.hpp"
 #include "frontend/dot_product/thesis/thesis_stages.hpp"
 #include "frontend/dot_product/tiled_stage.hpp"
 
@@ -32,9 +33,12 @@ std::unique_ptr<DotStage> make_dot_stage(const ocl::Device& device, const DotWor
       return thesis::make_reduce_stage(device, work, 4);
     case DotKernel::kGemm:
       return thesis::make_gemm_stage(device, work);
-    default:
+    case DotKernel::kTiled:
       return make_tiled_stage(device, work, variant.parts);
+    case DotKernel::kAuto:
+      break;
   }
+  throw Error(ExitCode::kInternal, "dot product: expected a kernel, found none chosen");
 }
 
 std::vector<DotVariant> dot_candidates(const ocl::Device& device, const DotWork& work) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numbers>
 #include <string_view>
+#include <utility>
 
 #include "core/frame.hpp"
 #include "frontend/common/bit_ring.hpp"

@@ -1,9 +1,12 @@
 #pragma once
 #include <complex>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cl/device.hpp"
 #include "imaging/shared/short_dft.hpp"

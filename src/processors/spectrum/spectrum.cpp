@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <utility>
 
 #include "cl/fft.hpp"
 #include "core/frame.hpp"

@@ -255,9 +255,10 @@ std::vector<std::uint32_t> wire_with_loud_stretches(std::size_t words) {
 // Batches of windows, whatever came before: what the windows one by one give, and their flags. On a GPU the windows of
 // a batch are computed in parts, side by side.
 TEST(SlidingPopcount, BatchesGiveTheSame) {
-  for (const auto& [batch, sizes] :
-       {std::pair{5U, std::vector{5U, 1U, 2U, 5U, 5U}}, std::pair{33U, std::vector{33U, 1U, 20U, 33U, 9U}}}) {
-    for (const std::size_t hop : {1U, 8U, 24U, 33U, 40U}) {
+  using Case = std::tuple<std::size_t, std::vector<std::size_t>, std::vector<std::size_t>>;
+  for (const auto& [batch, sizes, hops] :
+       {Case{5, {5, 1, 2, 5, 5}, {1, 24, 40}}, Case{33, {33, 1, 20, 33, 9}, {8, 24, 33}}}) {
+    for (const std::size_t hop : hops) {
       for (const auto& make : {make_front_end, make_as_on_a_gpu, make_as_on_a_small_gpu}) {
         FrontEndPlan plan = plan_of(kSmall, 64, static_cast<int>(hop));
         Bench single(plan, make);

@@ -113,9 +113,10 @@ Candidate chosen_candidate(const DeviceSettings& settings) {
   const std::vector<Candidate> all = find_devices();
   if (all.empty()) {
     throw DeviceError(
-        fmt::format("no OpenCL device found; install {}, and see that the loader's folder (OCL_ICD_VENDORS) and PoCL's "
-                    "cache (POCL_CACHE_DIR, XDG_CACHE_HOME or HOME) can be used",
-                    kWhatHasDevices));
+        "no OpenCL device found; install a GPU driver with OpenCL, PoCL (apt-get install pocl-opencl-icd) or, in the "
+        "Python that has Nearfield's wheel, Intel's driver for processors (pip install intel-opencl-rt "
+        "intel-cmplr-lib-rt), and see that the loader's folder (OCL_ICD_VENDORS) and PoCL's cache (POCL_CACHE_DIR, "
+        "XDG_CACHE_HOME or HOME) can be used");
   }
   const std::vector<Candidate> fitting = matching(all, settings.platform);
   if (fitting.empty()) {

@@ -41,11 +41,6 @@ struct DeviceInfo {
 /// Every OpenCL device of this machine, in the order of the platforms. Empty when there is none.
 std::vector<DeviceInfo> list_devices();
 
-/// Drivers that a machine without an OpenCL device may lack, for messages.
-inline constexpr std::string_view kWhatHasDevices =
-    "a GPU driver with OpenCL, PoCL (apt-get install pocl-opencl-icd) or, in the Python that has Nearfield's wheel, "
-    "Intel's driver for processors (pip install intel-opencl-rt intel-cmplr-lib-rt)";
-
 /// The device that the settings choose. Throws DeviceError, whose message begins with the setting to blame and lists
 /// the available devices.
 DeviceInfo find_device(const DeviceSettings& settings);

@@ -8,7 +8,6 @@
 
 #include "cl/device.hpp"
 #include "cli/command.hpp"
-#include "core/error.hpp"
 
 namespace nearfield::cli {
 namespace {
@@ -36,7 +35,7 @@ void print_devices_json(const std::vector<ocl::DeviceInfo>& devices) {
 void run(bool as_json) {
   const std::vector<ocl::DeviceInfo> devices = ocl::list_devices();
   if (devices.empty()) {
-    throw DeviceError(fmt::format("no OpenCL device found; install {}", ocl::kWhatHasDevices));
+    (void)ocl::find_device({});  // says what is missing
   }
   if (as_json) {
     print_devices_json(devices);

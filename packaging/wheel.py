@@ -21,11 +21,18 @@ import zipfile
 PROGRAMS = ("nearfield", "nearfieldd", "nearfield-bench")
 LEFT_OUT = ("libX11.so.6", "libXext.so.6", "libXrender.so.1")
 SYSTEM = f"{platform.machine()}-linux-gnu"
-# A program's script imports no package, whose numpy and h5py would take longer than most commands.
-SCRIPT = """#!python
-import importlib.util, pathlib, runpy
-package = pathlib.Path(importlib.util.find_spec("nearfield").origin).parent
-runpy.run_path(str(package / "_programs.py"))["main"]("{name}")
+# Entry points beside the package: importing it, with numpy and h5py, would take longer than most commands.
+ENTRIES = "[console_scripts]\n" + "".join(f"{name} = _nearfield_programs:{name.replace('-', '_')}\n" for name in PROGRAMS)
+LAUNCHER = f"""import functools
+import pathlib
+import runpy
+
+
+def _start(name):
+    runpy.run_path(str(pathlib.Path(__file__).with_name("nearfield") / "_programs.py"))["main"](name)
+
+
+{", ".join(name.replace("-", "_") for name in PROGRAMS)} = (functools.partial(_start, name) for name in {PROGRAMS})
 """
 FONTS = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf")
 FONTS_CONFIGURATION = """<?xml version="1.0"?>
@@ -124,11 +131,8 @@ def main():
         for program in PROGRAMS:
             run("strip", "--strip-unneeded", "-o", programs / program, build / "bin" / program)
         info, = (folder / "programs").glob("*.dist-info")
-        scripts = folder / "programs" / f"{info.stem}.data/scripts"
-        scripts.mkdir(parents=True)
-        for program in PROGRAMS:
-            (scripts / program).write_text(SCRIPT.format(name=program))
-            (scripts / program).chmod(0o755)
+        (info / "entry_points.txt").write_text(ENTRIES)
+        (folder / "programs/_nearfield_programs.py").write_text(LAUNCHER)
         add_fonts(folder / "programs/nearfield/fonts")
         pack(folder / "programs", folder / plain.name)
         run("auditwheel", "repair", "--plat", "auto", "-w", folder / "repaired", folder / plain.name)

@@ -47,9 +47,22 @@ bool is_name(std::string_view name) {
   });
 }
 
+/// True unless the axis has a name by which programs know how many numbers an entry has, and has others.
+bool has_numbers_of_its_name(const Axis& axis) {
+  if (axis.name == "point") {
+    return axis.components == 2 || axis.components == 3;
+  }
+  const bool is_of_single_numbers =
+      axis.name == "x" || axis.name == "y" || axis.name == "z" || axis.name == "frequency";
+  return !is_of_single_numbers || axis.components == 1;
+}
+
 std::string flaw_of_axis(const Axis& axis) {
   if (!is_name(axis.name)) {
     return fmt::format("an axis is named \"{}\"", axis.name);
+  }
+  if (!has_numbers_of_its_name(axis)) {
+    return fmt::format("axis {} has {} numbers an entry, which this name does not have", axis.name, axis.components);
   }
   if (axis.components == 0 || axis.values.empty() || axis.values.size() % axis.components != 0) {
     return fmt::format("axis {} has {} numbers of {} an entry", axis.name, axis.values.size(), axis.components);

@@ -141,7 +141,8 @@ class ReferenceEngine : public Engine {
     }
     std::vector<WindowStatus>& statuses = batch.taps.front().statuses;
     std::size_t first = 0;
-    while (first < runs_.size() && (is_late(first) || tap_of(first) != 0 || has_subset(first))) {
+    while (first < runs_.size() &&
+           (is_late(first) || tap_of(first) != 0 || has_subset(first) || sample_window(first) > 0)) {
       ++first;
     }
     const bool has_first = first < runs_.size();

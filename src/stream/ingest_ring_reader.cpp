@@ -219,7 +219,7 @@ TakeResult IngestRing::take(std::uint64_t first_element, std::span<std::uint32_t
   }
   const Position from = claim(end);
   if (from > cursor_) {
-    lost_begin_ = cursor_;
+    lost_begin_ = lost_end_ == cursor_ ? lost_begin_ : cursor_;
     lost_end_ = from;
   }
   const std::uint64_t skipped = from < first ? received_.count(from, first) : 0;

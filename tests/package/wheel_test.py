@@ -4,6 +4,7 @@
 As root; ./dev wheel --test calls it. PIP fetches what the wheel and its extra `cpu` need into CACHE, which keeps the clean systems, too. From
 there on there is no network. Prints what pip takes, and a simulation, a replay with pictures and the demo.
 """
+import json
 import pathlib
 import shutil
 import sys
@@ -29,7 +30,8 @@ nearfield replay capture.h5 -o images.h5 --png pictures --frames 0:2
 ls pictures/*.png
 {package_test.PYTHON.replace("python3", "python")}
 nearfield demo --terminal --duration 3 2>&1
-nearfield doctor || true
+nearfield doctor --json >doctor.json || true
+cat doctor.json
 """
 
 
@@ -62,6 +64,8 @@ def check(suite, python, wheel, pip, cache):
         installed_s = time.monotonic()
         said = as_user(root, USES)
         expect("Intel(R) OpenCL" in said and "its magnitude" in said, f"{suite}: expected a device and a picture, found\n{said}")
+        states = {check["name"]: check for check in json.loads((root.folder / "tmp/doctor.json").read_text())["checks"]}
+        expect(states["drivers"]["state"] == "ok" == states["device"]["state"], f"{suite}: expected doctor to find the driver, found {states}")
         print(f"  {suite}, Python {python}: installed in {installed_s - begun_s:.0f} s without a network; simulated, imaged, drawn and shown in "
               f"{time.monotonic() - installed_s:.0f} s", flush=True)
     finally:

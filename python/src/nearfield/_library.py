@@ -10,7 +10,7 @@ from typing import Any
 
 from cffi import FFI
 
-from nearfield._programs import use_driver
+from nearfield._programs import use_own_parts
 
 _PACKAGE = pathlib.Path(__file__).resolve().parent
 _ENGINE = ("nearfield/nearfield.h", "libnearfield.so.0")
@@ -35,7 +35,7 @@ def ffi() -> Any:
 
 def _load(name: str) -> Any:
     """Load a library: from the folders of NEARFIELD_LIBRARIES, from the package, or wherever the system has it."""
-    use_driver()
+    use_own_parts()
     folders = [pathlib.Path(folder) for folder in os.environ.get("NEARFIELD_LIBRARIES", "").split(os.pathsep) if folder]
     for folder in [*folders, _PACKAGE / "lib"]:
         if (folder / name).is_file():

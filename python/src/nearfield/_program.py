@@ -18,7 +18,7 @@ from types import FrameType
 
 import xarray as xr
 
-from nearfield._programs import FOLDER, use_driver
+from nearfield._programs import FOLDER, use_own_parts
 from nearfield.errors import NoInputError, error_of
 from nearfield.files import open_images
 
@@ -42,7 +42,7 @@ def program() -> str:
     found = shutil.which(named)
     if found is None and named == "nearfield":
         found = shutil.which(named, path=FOLDER)
-        use_driver()
+        use_own_parts()
     if found is None:
         raise NoInputError(f"expected the program {named} (NEARFIELD_PROGRAM, or nearfield on PATH), found none", 66)
     return found

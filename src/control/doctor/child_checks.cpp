@@ -107,7 +107,7 @@ Diagnosis drivers_diagnosis(const json& seen, const LimitedRun::Outcome& outcome
         result.found.empty() ? fmt::format("no driver in {}", seen.at("place").get<std::string>()) : result.found;
     result.mend =
         seen.at("is_of_variable").get<bool>()
-            ? fmt::format("unset {}", kVendorsVariable)
+            ? fmt::format("install what it names, or unset {}", kVendorsVariable)
             : "apt-get install pocl-opencl-icd, or the OpenCL driver of the GPU's vendor; in the Python that has "
               "Nearfield's wheel, pip install intel-opencl-rt intel-cmplr-lib-rt";
   } else if (loaded < seen.at("vendors").size()) {

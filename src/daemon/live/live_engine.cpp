@@ -243,7 +243,7 @@ FinishedBatch LiveEngine::compute(std::size_t windows, FrameReport& report) {
   for (std::size_t window = 0; window < windows; ++window) {
     const std::uint64_t end = clock_.end_of(next_, window + 1);
     feed(first, end, fed_[window]);
-    first = end;
+    first = std::max(first, end);  // parts of it may have been fed already
   }
   const std::int64_t taken_ns = monotonic_ns();
   report.taken_ns = taken_ns - begin_ns;
@@ -484,7 +484,9 @@ void LiveEngine::go_on() {
       begin_anew(first);
       return;
     }
-    fed_.front().received_ns = again->capture_mono_ns;
+    if (again->missing < clock_.elements(samples) || fed_.front().received_ns == 0) {
+      fed_.front().received_ns = std::max(fed_.front().received_ns, again->capture_mono_ns);
+    }
     for (const MissingRun& run : runs_) {
       missing.runs().push_back({clock_.elements(fed) + run.first_bit_time, run.bit_times});
     }
@@ -499,6 +501,7 @@ void LiveEngine::go_on() {
 /// Handles data that the ring no longer holds: sheds hops from `first` on until one begins after the taken data.
 void LiveEngine::begin_anew(std::uint64_t first) {
   next_ = first;
+  forget_parts();
   pass_over(clock_.hops_to(first, taken_), false);
   feeder_.begin(next_);
   cadences_.align(clock_.hop_of(next_));

@@ -75,7 +75,9 @@ void SearchTask::look(const WindowView& view) {
   }
   number_ = schedule.looks_at(view.hop) ? number : SearchSchedule::kNoNumber;
   is_waiting_ = worker_->run([this] { work(); });
-  number_ = is_waiting_ ? number_ : SearchSchedule::kNoNumber;
+  if (!is_waiting_) {
+    number_ = SearchSchedule::kNoNumber;
+  }
 }
 
 std::shared_ptr<const Findings> SearchTask::search_in(SearchChain& chain, const Snapshot& taken) const {

@@ -1,4 +1,4 @@
-"""The programs of a wheel with everything, nearfield, nearfieldd and nearfield-bench, and what they use of it: fonts, and the OpenCL driver of the extra ``cpu``."""
+"""The programs in a wheel and what they use of it: fonts, and the OpenCL driver of the extra ``cpu``."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ bool is_name(std::string_view name) {
   });
 }
 
-/// True unless the axis has a name by which programs know how many numbers an entry has, and has others.
+/// False for an axis whose name says how many numbers an entry has, if its entries have others.
 bool has_numbers_of_its_name(const Axis& axis) {
   if (axis.name == "point") {
     return axis.components == 2 || axis.components == 3;

@@ -315,9 +315,8 @@ class IngestRing {
   std::uint64_t accepted_ = 0;  ///< number of the stream
   std::uint64_t first_element_ = 0;
   Position begin_ = 0;
-  Position cursor_ = 0;  ///< end of the last take
-  Position lost_begin_ =
-      0;  ///< begin and end of the elements for which the newest take that found such ones came too late
+  Position cursor_ = 0;      ///< end of the last take
+  Position lost_begin_ = 0;  ///< to lost_end_: the newest elements for which a take came too late
   Position lost_end_ = 0;
 
   // Shared, on separate cache lines.

@@ -109,5 +109,19 @@ TEST(ImagesOf, AreOverAxesOfImagesAndOfOneOfTheirQuantities) {
   EXPECT_EQ(images_of(header_of("row power")), nullptr);
 }
 
+// Whatever a file says of an axis that all programs know, its coordinates are as many as they take.
+TEST(ResultHeader, AxesOfKnownNamesHaveTheirNumbersAnEntry) {
+  ResultHeader header;
+  header.axes = {{.name = "x", .unit = "m", .values = {0.0, 0.1}},
+                 {.name = "point", .unit = "m", .values = {0.0, 0.1}, .components = 2}};
+  header.products = {{.name = "level", .quantity = "level", .unit = "1", .axes = {"x", "point"}}};
+  EXPECT_EQ(flaw_of(header), "");
+  header.axes[0].components = 2;
+  EXPECT_EQ(flaw_of(header), "axis x has 2 numbers an entry, which this name does not have");
+  header.axes[0].components = 1;
+  header.axes[1].components = 1;
+  EXPECT_EQ(flaw_of(header), "axis point has 1 numbers an entry, which this name does not have");
+}
+
 }  // namespace
 }  // namespace nearfield

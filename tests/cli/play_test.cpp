@@ -64,15 +64,19 @@ class Play : public testing::Test {
         test::run_nearfield("ctl --json --socket " + (sockets() / "control.sock").string() + " " + command);
     return result.exit_code == 0 ? nlohmann::json::parse(result.output) : nlohmann::json();
   }
-  void wait_for_frames() const {
+  void wait_for_frames() {
     const auto end = std::chrono::steady_clock::now() + kPlayTimeout;
     while (std::chrono::steady_clock::now() < end) {
+      if (waitpid(process_, nullptr, WNOHANG) == process_) {
+        process_ = 0;
+        break;
+      }
       if (const nlohmann::json status = ask("status"); status.is_object() && status.at("frames") > 0) {
         return;
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
-    FAIL() << log();
+    FAIL() << "no frames: " << log();
   }
   int interrupt(int signal = SIGINT) {
     kill(process_, signal);
@@ -93,7 +97,7 @@ class Play : public testing::Test {
 TEST_F(Play, ARecordingIsPlayedWithItsSettingsAndLeavesNothing) {
   test::write_recording_of_bits(folder_ / "take.nfr", test::kRecordedSettings, 64 * 1024);
   start((folder_ / "take.nfr") + " --set medium.sound_speed_m_s=350 --set daemon.deadlines.frame_ms=60000");
-  wait_for_frames();
+  ASSERT_NO_FATAL_FAILURE(wait_for_frames());
   const auto yaml = ask("config").at("yaml").get<std::string>();
   EXPECT_THAT(yaml, HasSubstr("frequencies_hz: [1464.84375]"));
   EXPECT_THAT(yaml, HasSubstr("sound_speed_m_s: 350"));
@@ -116,7 +120,7 @@ TEST_F(Play, TheConfigurationOfALiveArrayIsPlayedAsItIs) {
          "  deadlines: {frame_ms: 60000}\n"
          "  limits: {loud: {above: 1, record: true}}\n";
   start((folder_ / "take.nfr") + " -c " + (folder_ / "live.yaml"));
-  wait_for_frames();
+  ASSERT_NO_FATAL_FAILURE(wait_for_frames());
   const auto yaml = ask("config").at("yaml").get<std::string>();
   EXPECT_THAT(yaml, HasSubstr("pace: realtime"));
   EXPECT_THAT(yaml, HasSubstr("endpoint: off"));

@@ -48,7 +48,7 @@ inline void write_recording_of_bits(const std::string& path, const std::string& 
   header.processor = "surface";
   header.kind = "pnah";
   header.config = settings;
-  header.axes = {{.name = "point", .unit = "1", .values = {0.0}}};
+  header.axes = {{.name = "point", .unit = "m", .values = {0.0, 0.0}, .components = 2}};
   header.products = {
       {.name = "level", .quantity = "level", .unit = "1", .type = ElementType::kFloat32, .axes = {"point"}}};
   append_text(nfr::Kind::kEpoch, nfr::to_json({.epoch = 1, .processor = 0, .header = header}));

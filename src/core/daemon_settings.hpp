@@ -85,7 +85,7 @@ struct DaemonSettings {
     std::string directory = "/var/lib/nearfield";
     RecordWhat what = RecordWhat::kBoth;
     Trigger trigger = Trigger::kNone;
-    double level = 1.0;    ///< trigger kLevel: largest magnitude of an image, in its unit
+    double level = 1.0;    ///< trigger kLevel: limit on the images, in their unit
     double quiet_s = 1.0;  ///< time below the level before a rise triggers, and before a recording by the level ends
     double pause_s = 5.0;  ///< time from the end of a recording until a rise may start the next one
     double pre_trigger_s = 1.0;

@@ -63,8 +63,8 @@ json product_json(const nf_product& product) {
   return described;
 }
 
-void check_selection(const nf_product& product, const Selection& selection) {
-  for (const auto& [name, index] : selection) {
+void check_axes(const nf_product& product, const FixedAxes& fixed_axes) {
+  for (const auto& [name, index] : fixed_axes) {
     const nf_axis* found = nullptr;
     std::vector<std::string> names;
     for (std::uint32_t i = 0; i < product.axis_count; ++i) {
@@ -82,14 +82,14 @@ void check_selection(const nf_product& product, const Selection& selection) {
 }
 
 /// Copies whole trailing axes as one run; iterates over the others, the fastest one last.
-Slice slice_of(const nf_product& product, std::size_t index, const Selection& selection) {
+Slice slice_of(const nf_product& product, std::size_t index, const FixedAxes& fixed_axes) {
   Slice slice{.product = index, .run_bytes = element_kind(product.type).bytes, .places = {0}};
   std::size_t stride = slice.run_bytes;
   bool is_run = true;
   for (std::uint32_t i = product.axis_count; i-- > 0;) {
     const nf_axis& axis = *product.axes[i];
-    const auto fixed = selection.find(axis.name);
-    if (fixed != selection.end()) {
+    const auto fixed = fixed_axes.find(axis.name);
+    if (fixed != fixed_axes.end()) {
       for (std::size_t& place : slice.places) {
         place += fixed->second * stride;
       }
@@ -181,14 +181,14 @@ json layout_json(const nf_ring_layout& layout) {
   return described;
 }
 
-PicturePlan::PicturePlan(const nf_ring_layout& layout, const std::string& product, const Selection& selection) {
+PicturePlan::PicturePlan(const nf_ring_layout& layout, const std::string& product, const FixedAxes& fixed_axes) {
   std::vector<std::string> names;
   for (std::uint32_t i = 0; i < layout.product_count; ++i) {
     const nf_product& candidate = layout.products[i];
     names.emplace_back(candidate.name);
     if (names.back() == product) {
-      check_selection(candidate, selection);
-      slices_.insert(slices_.begin(), slice_of(candidate, i, selection));
+      check_axes(candidate, fixed_axes);
+      slices_.insert(slices_.begin(), slice_of(candidate, i, fixed_axes));
     } else if (candidate.form == NF_FORM_FIGURE) {
       slices_.push_back(slice_of(candidate, i, {}));
     }

@@ -11,7 +11,7 @@
 namespace nearfield::page {
 
 /// Indices at which axes of a product are fixed, by their names.
-using Selection = std::map<std::string, std::uint32_t>;
+using FixedAxes = std::map<std::string, std::uint32_t>;
 
 /// Parts of a product's values to copy: `run_bytes` from each of the places, in bytes from the first value.
 struct Slice {
@@ -28,7 +28,7 @@ nlohmann::json layout_json(const nf_ring_layout& layout);
 class PicturePlan {
  public:
   /// Throws UsageError if the ring has no such product, the product no such axis, or the axis no such index.
-  PicturePlan(const nf_ring_layout& layout, const std::string& product, const Selection& selection);
+  PicturePlan(const nf_ring_layout& layout, const std::string& product, const FixedAxes& fixed_axes);
 
   /// Makes the binary message of docs/reference/page_protocol.md. The frame must have been read with the product
   /// selected.

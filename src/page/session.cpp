@@ -138,16 +138,16 @@ std::uint32_t id_at(const json& message) {
   return id;
 }
 
-Selection selection_at(const json& message) {
+FixedAxes fixed_axes_at(const json& message) {
   const json given = message.value("select", json::object());
   if (!given.is_object()) {
     throw UsageError("select: expected an object of axes and indices");
   }
-  Selection selection;
+  FixedAxes fixed_axes;
   for (const auto& [axis, index] : given.items()) {
-    selection[axis] = index_of(index, "select." + axis);
+    fixed_axes[axis] = index_of(index, "select." + axis);
   }
-  return selection;
+  return fixed_axes;
 }
 
 std::int64_t interval_at(const json& message) {
@@ -225,7 +225,7 @@ void Session::subscribe(const json& message) {
   const std::uint32_t id = id_at(message);
   Subscription subscription{.processor = text_at(message, "processor"),
                             .product = message.contains("product") ? text_at(message, "product") : "",
-                            .selection = selection_at(message),
+                            .fixed_axes = fixed_axes_at(message),
                             .interval_ns = interval_at(message)};
   const PictureFeed::Ring* const ring = host_->feed().find(subscription.processor);
   if (ring == nullptr) {
@@ -235,7 +235,7 @@ void Session::subscribe(const json& message) {
     subscription.product = first_product(ring->handle.get());
   }
   if (ring->handle) {  // an invalid plan throws before an earlier subscription is replaced
-    const PicturePlan trial(*nf_ring_get_layout(ring->handle.get()), subscription.product, subscription.selection);
+    const PicturePlan trial(*nf_ring_get_layout(ring->handle.get()), subscription.product, subscription.fixed_axes);
   }
   if (subscriptions_.size() >= kMostSubscriptions && !subscriptions_.contains(id)) {
     throw UsageError(fmt::format("id: expected at most {} subscriptions, found more", kMostSubscriptions));
@@ -333,7 +333,7 @@ void Session::plan(std::uint32_t id, Subscription& subscription, const PictureFe
   subscription.number = 0;
   subscription.plan.reset();
   try {
-    subscription.plan.emplace(layout, subscription.product, subscription.selection);
+    subscription.plan.emplace(layout, subscription.product, subscription.fixed_axes);
   } catch (const UsageError& error) {
     refuse(id, error.what());
     return;
@@ -342,7 +342,7 @@ void Session::plan(std::uint32_t id, Subscription& subscription, const PictureFe
   message["kind"] = "layout";
   message["id"] = id;
   message["epoch"] = std::to_string(ring.has_frame ? ring.frame.epoch : 0);
-  message["select"] = subscription.selection;
+  message["select"] = subscription.fixed_axes;
   answers_.push_back(session_text(message));
 }
 

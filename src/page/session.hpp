@@ -113,7 +113,7 @@ class Session : public StreamClient {
   struct Subscription {
     std::string processor;
     std::string product;
-    Selection selection;
+    FixedAxes fixed_axes;
     std::int64_t interval_ns = 0;          ///< least time between two pictures
     bool has_credit = true;                ///< the first credit is implicit
     std::uint64_t generation = 0;          ///< generation of the ring of `plan`; 0: none yet

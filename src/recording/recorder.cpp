@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <complex>
 #include <utility>
 
 #include "core/daemon_settings.hpp"
@@ -65,16 +64,14 @@ RecorderOptions checked(RecorderOptions options) {
   return options;
 }
 
-template <class T>
-bool is_above(std::span<const T> images, std::size_t pixels, const RecorderOptions& options) {
-  const auto square = static_cast<float>(options.settings.level * options.settings.level);
-  const std::size_t step = options.pixel ? pixels : 1;
-  for (std::size_t i = options.pixel.value_or(0); i < images.size(); i += step) {
-    if (std::norm(images[i]) > square) {
-      return true;
-    }
+/// The limit on a processor's images that the trigger kLevel is; nullopt if it makes none.
+std::optional<limits::LimitPlan> level_of(const ResultHeader& header, double above) {
+  const Product* const images = header.product("images");
+  if (images == nullptr || images->form != Product::Form::kArray) {
+    return std::nullopt;
   }
-  return false;
+  const ResultHeader* const headers = &header;
+  return limits::LimitPlan({.name = "level", .processor = header.processor, .above = above}, std::span(&headers, 1));
 }
 
 }  // namespace
@@ -140,27 +137,14 @@ void Recorder::post_mask() {
   pending_mask_.reset();
 }
 
-Recorder::Layout Recorder::layout_of(const ResultHeader& header) {
-  Layout layout{.places = places_of(header), .images = {}};
-  const Product* const images = header.product("images");
-  if (images == nullptr || images->form != Product::Form::kArray ||
-      (images->type != ElementType::kComplex64 && images->type != ElementType::kFloat32)) {
-    return layout;
-  }
-  layout.images = static_cast<std::size_t>(images - header.products.data());
-  layout.images_type = images->type;
-  const std::size_t axes = images->axes.size();
-  for (std::size_t i = axes - std::min<std::size_t>(axes, 2); i < axes; ++i) {  // the last two count rows and columns
-    layout.pixels *= header.axis(images->axes[i])->size();
-  }
-  return layout;
-}
-
 void Recorder::begin(const ResultHeader& header, const Beginning& beginning) {
   if (const std::string flaw = nfr::flaw_of_recorded(header); !flaw.empty()) {
     throw ConfigError(fmt::format("recording: frames of {} can't be recorded: {}", header.processor, flaw));
   }
-  const Layout layout = layout_of(header);
+  Layout layout{.places = places_of(header), .level = {}};
+  if (options_.is_by_level()) {
+    layout.level = level_of(header, options_.settings.level);
+  }
   const std::uint64_t bytes = layout.places.bytes;
   if (options_.images && bytes > queue_bytes(options_.settings.images_queue_bytes) / 2) {
     throw ConfigError(
@@ -169,13 +153,9 @@ void Recorder::begin(const ResultHeader& header, const Beginning& beginning) {
   }
   std::vector<Layout> layouts = beginning.processor == 0 ? std::vector<Layout>() : layouts_;
   layouts.resize(std::max(layouts.size(), beginning.processor + 1));
-  layouts[beginning.processor] = layout;
+  layouts[beginning.processor] = std::move(layout);
   const auto first =
-      std::find_if(layouts.begin(), layouts.end(), [](const Layout& one) { return one.images.has_value(); });
-  if (options_.is_by_level() && first != layouts.end() && options_.pixel.value_or(0) >= first->pixels) {
-    throw ConfigError(fmt::format("recording.level.pixel: expected one of {} pixels, found {}", first->pixels,
-                                  options_.pixel.value_or(0)));
-  }
+      std::find_if(layouts.begin(), layouts.end(), [](const Layout& one) { return one.level.has_value(); });
   payload_.reserve(1 + 2 * header.products.size());  // each product with its padding
   EpochText text{.key = {.epoch = beginning.epoch, .processor = beginning.processor},
                  .json = nfr::to_json({.epoch = beginning.epoch, .processor = beginning.processor, .header = header})};
@@ -205,7 +185,8 @@ const Recorder::Layout* Recorder::layout_of(const Frame& frame) const {
 void Recorder::write(const Frame& frame) {
   const Layout* const layout = layout_of(frame);
   if (options_.is_by_level() && layout != nullptr && frame.processor == watched_) {
-    watch_rise(is_loud(*layout, frame), frame);
+    const limits::Reading level = layout->level->read(frame);
+    watch_rise(level.is_number && level.value > options_.settings.level, frame);
   } else if (!options_.is_by_level() && options_.is_by_rise()) {
     watch_rise(frame.exceeds_recorded_limit, frame);
   }
@@ -239,13 +220,6 @@ bool Recorder::push_frame(const Layout& layout, const Frame& frame) {
     payload_.push_back(std::span(kZeros).first(nfr::padded(product.size()) - product.size()));
   }
   return images_.push(header, payload_) != Lane::Pushed::kFull;
-}
-
-bool Recorder::is_loud(const Layout& layout, const Frame& frame) const {
-  const std::span<const std::byte> images = frame.products[*layout.images];
-  return layout.images_type == ElementType::kComplex64
-             ? is_above(values_of<std::complex<float>>(images), layout.pixels, options_)
-             : is_above(values_of<float>(images), layout.pixels, options_);
 }
 
 void Recorder::watch_rise(bool is_loud, const Frame& frame) {

@@ -19,6 +19,7 @@
 #include "core/product.hpp"
 #include "core/system/threads.hpp"
 #include "files/nfr/nfr_format.hpp"
+#include "limits/limit_plan.hpp"
 #include "recording/lane.hpp"
 #include "recording/output.hpp"
 #include "recording/room.hpp"
@@ -30,8 +31,8 @@ struct RecorderStatus;
 /// Options of a recorder. All that a user sets is in `settings`; its folder and contents are the caller's business. A
 /// limit of 0 means no limit.
 ///
-/// Trigger kLevel begins a recording when an image's magnitude rises above the level, and ends it once none has been
-/// above it for quiet_s. The images are the product `images` of the first processor that has one. A rise counts after
+/// Trigger kLevel begins a recording when a limit on the images of the first processor that makes some is exceeded, and
+/// ends it once none has been above it for quiet_s. A rise counts after
 /// quiet_s below the level, so that neither a noise that is there when the recorder is armed nor one that goes on
 /// beyond a recording begins a recording. Trigger kLimit does the same by Frame::exceeds_recorded_limit of the frames
 /// of all processors. Times are those of the frames' last bits.
@@ -41,7 +42,6 @@ struct RecorderOptions {
   bool bits = true;    ///< records the bits
   bool images = true;  ///< records the frames of all processors
   DaemonSettings::Recording settings = {};
-  std::optional<std::size_t> pixel;  ///< row * columns + column of the pixel that kLevel watches; nullopt: all
   /// Called when a recording has begun, has ended, or could not begin, on the writer's thread. It must not wait for any
   /// thread that waits for the recorder.
   std::function<void(const RecorderStatus& status)> changed;
@@ -145,11 +145,8 @@ class Recorder : public BitsTap, public Output {
   };
   /// Layout of a processor's frames in the newest epoch.
   struct Layout {
-    ProductPlaces places;  ///< empty if the processor has not begun
-    /// Index of the product that a level can watch.
-    std::optional<std::size_t> images;
-    ElementType images_type = ElementType::kComplex64;
-    std::size_t pixels = 1;  ///< per image
+    ProductPlaces places;                    ///< empty if the processor has not begun
+    std::optional<limits::LimitPlan> level;  ///< for the trigger kLevel, if the processor makes images
   };
   struct Totals {
     std::uint64_t dropped_pieces = 0;
@@ -157,10 +154,8 @@ class Recorder : public BitsTap, public Output {
   };
 
   void post(Request request);
-  [[nodiscard]] static Layout layout_of(const ResultHeader& header);
   [[nodiscard]] const Layout* layout_of(const Frame& frame) const;
   [[nodiscard]] bool push_frame(const Layout& layout, const Frame& frame);
-  [[nodiscard]] bool is_loud(const Layout& layout, const Frame& frame) const;
   void watch_rise(bool is_loud, const Frame& frame);
   void post_mask();
   void data_came();

@@ -62,12 +62,12 @@ class PictureFeedTest : public testing::Test {
     output_->begin(powers_, {.processor = 1, .epoch = 1});
   }
   bool search() { return feed_.adopt(find_rings(socket_, feed_.open_rings()), nf_ring_now_ns()); }
-  std::string picture_of(const std::string& processor, const std::string& product, const Selection& selection) {
+  std::string picture_of(const std::string& processor, const std::string& product, const FixedAxes& fixed_axes) {
     PictureFeed::Ring& ring = *feed_.find(processor);
     feed_.want(ring, {product});
     feed_.read(ring, nf_ring_now_ns());
     EXPECT_TRUE(ring.has_frame);
-    return PicturePlan(*nf_ring_get_layout(ring.handle.get()), product, selection)
+    return PicturePlan(*nf_ring_get_layout(ring.handle.get()), product, fixed_axes)
         .encode(7, ring.handle.get(), ring.frame, 12345);
   }
 
@@ -183,10 +183,10 @@ TEST_F(PictureFeedTest, SlicesAreTheValuesOfTheirAxes) {
   const nf_product& product = layout.products[nf_ring_find_product(feed_.find("surface")->handle.get(), "images")];
   ASSERT_EQ(product.axis_count, 4U);
   for (unsigned fixed = 0; fixed < 16U; ++fixed) {
-    Selection selection;
+    FixedAxes fixed_axes;
     for (std::uint32_t axis = 0; axis < 4; ++axis) {
       if ((fixed >> axis & 1U) != 0U) {
-        selection[product.axes[axis]->name] = product.axes[axis]->size - 1;
+        fixed_axes[product.axes[axis]->name] = product.axes[axis]->size - 1;
       }
     }
     std::vector<std::complex<float>> expected;
@@ -202,7 +202,7 @@ TEST_F(PictureFeedTest, SlicesAreTheValuesOfTheirAxes) {
         expected.push_back(image_.images.images[i]);
       }
     }
-    const std::vector<Part> parts = parts_of(picture_of("surface", "images", selection));
+    const std::vector<Part> parts = parts_of(picture_of("surface", "images", fixed_axes));
     ASSERT_EQ(parts.front().bytes.size(), expected.size() * sizeof expected.front()) << fixed;
     EXPECT_EQ(std::memcmp(parts.front().bytes.data(), expected.data(), parts.front().bytes.size()), 0) << fixed;
   }
@@ -229,9 +229,9 @@ TEST_F(PictureFeedTest, WhatTheRingDoesNotHaveIsRefused) {
   begin();
   search();
   const nf_ring_layout& layout = *nf_ring_get_layout(feed_.find("surface")->handle.get());
-  const auto refusal = [&](const std::string& product, const Selection& selection) -> std::string {
+  const auto refusal = [&](const std::string& product, const FixedAxes& fixed_axes) -> std::string {
     try {
-      const PicturePlan plan(layout, product, selection);
+      const PicturePlan plan(layout, product, fixed_axes);
     } catch (const UsageError& error) {
       return error.what();
     }

@@ -692,25 +692,6 @@ TEST(Recorder, ARemovedFileEndsTheRecording) {
   EXPECT_EQ(wait_for(recorder, RecorderState::kEnded).end_cause, EndCause::kRemoved);
 }
 
-TEST(Recorder, OnlyTheChosenPixelTriggers) {
-  const TemporaryFolder folder;
-  RecorderOptions options = options_for(folder / "a.nfr");
-  set_level(options, {.level = 0.9, .quiet_s = 0.0, .pause_s = 0.0});
-  options.pixel = 5;  // pixel 0 has 1, pixel 5 has 1/6 and 1/12
-  Recorder recorder(options);
-  recorder.begin(result_header(small_header()), {.epoch = 1});
-  recorder.arm();
-  recorder.wait_for_requests();
-  recorder.write(TestFrame(0, 5.0F).frame);  // pixel 5: 0.83
-  for (int i = 0; i < 2; ++i) {              // between the two, the writer looks at the level
-    recorder.arm();
-    recorder.wait_for_requests();
-  }
-  EXPECT_EQ(recorder.status().state, RecorderState::kArmed);
-  recorder.write(TestFrame(1, 6.0F).frame);
-  EXPECT_EQ(wait_for(recorder, RecorderState::kRecording).recordings, 1U);
-}
-
 TEST(Recorder, LimitsEndIt) {
   const TemporaryFolder folder;
   RecorderOptions options = options_for(folder / "a.nfr");

@@ -197,7 +197,7 @@ void describe_trigger(Section& section, DaemonSettings::Recording& recording) {
                                {Trigger::kLimit, "from a limit of daemon.limits with record: true"}}),
               "what begins a recording");
   section.add("level", recording.level, number({.what = "a level", .maximum = 1e12, .open_minimum = true}),
-              "of the level trigger: largest magnitude of an image, in its unit");
+              "of the level trigger: largest magnitude of an image, or largest intensity, in its unit");
   section.add(
       "quiet_s", recording.quiet_s, number(kWait),
       "of the triggers level and limit: the level must not have been exceeded for so long before a rise begins a "

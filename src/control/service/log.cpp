@@ -163,4 +163,10 @@ std::unique_ptr<spdlog::formatter> printable_lines(const std::string& pattern) {
   return formatter;
 }
 
+void log_warnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
+    spdlog::warn("{}", warning);
+  }
+}
+
 }  // namespace nearfield::control

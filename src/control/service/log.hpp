@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/daemon_settings.hpp"
 
@@ -80,5 +81,8 @@ class RateLimitedLog {
 /// Formats log lines by spdlog's pattern, followed by the message. Control characters of the message except line ends
 /// are escaped: names of files and texts of clients may contain any.
 std::unique_ptr<spdlog::formatter> printable_lines(const std::string& pattern);
+
+/// Logs each text as a warning.
+void log_warnings(const std::vector<std::string>& warnings);
 
 }  // namespace nearfield::control

@@ -1,6 +1,7 @@
 #include "daemon/live/epoch.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "cl/device.hpp"
+#include "control/service/log.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/system/clocks.hpp"
 #include "daemon/device_check.hpp"
@@ -192,6 +194,21 @@ std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& inp
     epoch->warnings.emplace_back("front_end.bands_hz is passed over: it is for replay, of captures and recordings");
   }
   return epoch;
+}
+
+void announce(const Epoch& epoch) {
+  for (const std::string& note : epoch.notes) {
+    spdlog::info("{}", note);
+  }
+  control::log_warnings(epoch.warnings);
+}
+
+std::vector<std::pair<std::string, std::string>> devices_of(const Engine& engine) {
+  std::vector<std::pair<std::string, std::string>> devices;
+  for (std::size_t p = 0; p < engine.processors(); ++p) {
+    devices.emplace_back(engine.header(p).processor, engine.header(p).device);
+  }
+  return devices;
 }
 
 }  // namespace nearfield::daemon

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/live/live_input.hpp"
@@ -38,5 +39,11 @@ using StepReport = std::function<void(const std::string& line)>;
 /// is called at each step, on the calling thread.
 std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& input, std::uint64_t number,
                                   std::shared_ptr<TrackIds> track_ids = nullptr, const StepReport& report = {});
+
+/// Logs the notes on an epoch before its first frame.
+void announce(const Epoch& epoch);
+
+/// Name and device of each processor.
+std::vector<std::pair<std::string, std::string>> devices_of(const Engine& engine);
 
 }  // namespace nearfield::daemon

@@ -1,9 +1,14 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "cli/command.hpp"
@@ -13,22 +18,57 @@
 
 namespace {
 
-constexpr std::array kCommands = {
-    nearfield::cli::add_simulate,    nearfield::cli::add_encode,    nearfield::cli::add_replay,
-    nearfield::cli::add_compare,     nearfield::cli::add_inspect,   nearfield::cli::add_devices,
-    nearfield::cli::add_bench,       nearfield::cli::add_send,      nearfield::cli::add_tap,
-    nearfield::cli::add_convert,     nearfield::cli::add_ctl,       nearfield::cli::add_points,
-    nearfield::cli::add_calibrate,   nearfield::cli::add_settings,  nearfield::cli::add_pictures,
-    nearfield::cli::add_csm,         nearfield::cli::add_templates, nearfield::cli::add_sections,
-    nearfield::cli::add_beampattern, nearfield::cli::add_page,      nearfield::cli::add_play,
-    nearfield::cli::add_export,      nearfield::cli::add_report,    nearfield::cli::add_doctor,
-    nearfield::cli::add_demo,        nearfield::cli::add_bridge,    nearfield::cli::add_masks};
+using namespace nearfield::cli;
+
+using AddCommand = void (*)(CLI::App&);
+
+/// Commands that the help lists together.
+struct Group {
+  const char* title;
+  std::vector<AddCommand> commands;
+};
+
+const std::array kGroups = {
+    Group{"Make a recording", {add_simulate, add_encode}},
+    Group{"See what it holds", {add_inspect, add_replay, add_pictures, add_compare, add_export, add_csm, add_convert}},
+    Group{"Live", {add_demo, add_page, add_tap, add_ctl, add_send, add_play, add_bridge}},
+    Group{"The array", {add_calibrate, add_masks, add_templates, add_beampattern}},
+    Group{"The machine", {add_doctor, add_bench, add_devices, add_settings, add_report}},
+};
+
+/// Commands of earlier versions and what stands for them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kFormerCommands = {{
+    {"points", "export IMAGES -o FILE.csv --product points"},
+    {"sections", "pictures IMAGES -o FOLDER --at X,Y,Z"},
+}};
 
 constexpr const char* kProgram = "nearfield";
+constexpr const char* kHelp = "Help";
+
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+/// True for `nearfield FILE`.
+bool is_file_alone(const CLI::App& app, const std::vector<char*>& words) {
+  const std::string first = words.size() > 1 ? words[1] : "";
+  const std::vector<const CLI::App*> commands = commands_of(app);
+  std::error_code ignored;
+  return !first.starts_with('-') && std::filesystem::is_regular_file(first, ignored) &&
+         std::none_of(commands.begin(), commands.end(), [&](const CLI::App* one) { return one->get_name() == first; });
+}
+
+void refuse_former(std::string_view first) {
+  for (const auto& [name, now] : kFormerCommands) {
+    if (first == name) {
+      throw nearfield::UsageError(fmt::format("{}: no command of this version, which has nearfield {}", name, now));
+    }
+  }
+}
 
 void add_help(CLI::App& app) {
   const auto words = std::make_shared<std::vector<std::string>>();
-  CLI::App* help = app.add_subcommand("help", "Say how a command is used");
+  CLI::App* help = app.add_subcommand("help", "Say how a command is used")->group(kHelp);
   help->add_option("command", *words, "which one, such as ctl record; without it all are listed");
   help->callback([&app, words] {
     if (!words->empty() && words->front() == nearfield::cli::kBench) {
@@ -41,7 +81,7 @@ void add_help(CLI::App& app) {
 }
 
 void add_version(CLI::App& app) {
-  app.add_subcommand("version", "Print the version, as --version does")->callback([&app] {
+  app.add_subcommand("version", "Print the version, as --version does")->group(kHelp)->callback([&app] {
     fmt::print("{}\n", app.version());
   });
 }
@@ -50,13 +90,22 @@ int run(int argc, char** argv) {
   CLI::App app{"Planar near-field acoustic holography: from one-bit microphones to pressure and velocity on a surface"};
   app.set_version_flag("--version", [] { return nearfield::version_text("nearfield"); });
   app.require_subcommand(1);
-  for (const auto& add : kCommands) {
-    add(app);
+  for (const Group& group : kGroups) {
+    for (const AddCommand add : group.commands) {
+      add(app);
+      app.get_subcommands([](const CLI::App*) { return true; }).back()->group(group.title);
+    }
   }
   add_help(app);
   add_version(app);
+  std::vector<char*> words(argv, argv + argc);
+  std::string inspect = "inspect";
+  if (is_file_alone(app, words)) {
+    words.insert(words.begin() + 1, inspect.data());
+  }
+  refuse_former(words.size() > 1 ? words[1] : "");
   try {
-    return nearfield::control::parse_command_line(app, argc, argv, kProgram);
+    return nearfield::control::parse_command_line(app, static_cast<int>(words.size()), words.data(), kProgram);
   } catch (const nearfield::DeviceError& error) {
     // An OpenCL compiler that is running removes its files at SIGINT and reports that as an error.
     if (nearfield::cli::StopSignal::raised()) {

@@ -114,7 +114,7 @@ class WithoutDaemon(unittest.TestCase):
         for words in (["nearfield", "--version"], ["nearfield", "version"], ["nearfield", "--help"], ["nearfield", "help", "ctl", "record"],
                       ["nearfield", "settings"], ["nearfield", "settings", "--markdown"], ["nearfield", "settings", "--json"],
                       ["nearfield", "--describe-cli"], ["nearfield", "inspect", capture], ["nearfield", "devices"], ["nearfield", "masks", capture],
-                      ["nearfield", "points", "--help"], ["nearfieldd", "--version"], ["nearfieldd", "--help"], ["nearfieldd", "--describe-cli"],
+                      ["nearfield", "export", "--help"], ["nearfieldd", "--version"], ["nearfieldd", "--help"], ["nearfieldd", "--describe-cli"],
                       ["nearfieldd", "--check"], ["nearfield-bench", "--version"], ["nearfield-bench", "--help"], ["nearfield", "bench", "--help"],
                       ["nearfield-bench", "limits", "--repetitions", "5", "--json"]):
             with self.subTest(words), open("/dev/full", "w") as full:

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -123,6 +124,30 @@ TEST(Inspect, JudgesAtTheRunsOwnFrequenciesAndWhereTheCalibrationIsDefined) {
                                       .frequencies_hz = {kTone_hz},
                                       .gains = std::vector<std::complex<float>>(64, 1.0F)});
   EXPECT_EQ(frequencies_of("--set array.calibration=" + (folder / "k.h5")), std::vector<double>{kTone_hz});
+}
+
+TEST(Inspect, AFileAloneIsInspectedAndSaysWhatCanBeDoneWithIt) {
+  const test::TemporaryFolder folder;
+  simulate(folder);
+  const auto output_of = [](const std::string& words) { return test::run_nearfield(words).output; };
+  EXPECT_THAT(output_of(folder / "c.h5"), HasSubstr("nearfield replay " + (folder / "c.h5") + " -o images.h5\n"));
+  EXPECT_EQ(output_of(folder / "c.h5"), output_of("inspect " + (folder / "c.h5")));
+  std::filesystem::copy_file(folder / "scene.yaml", folder / "a scene's.yaml");
+  const std::string of_scene = output_of("\"" + (folder / "a scene's.yaml") + "\"");
+  EXPECT_THAT(of_scene, HasSubstr("12 x 10"));
+  EXPECT_THAT(of_scene, HasSubstr("nearfield simulate '" + (folder / "a scene'\\''s.yaml") + "' -o recording.h5\n"));
+  std::ofstream(folder / "settings.yaml") << "version: 1\narray: {rows: 8}\n";
+  const std::string of_settings = output_of(folder / "settings.yaml");
+  EXPECT_THAT(of_settings, HasSubstr("array.rows"));
+  EXPECT_THAT(of_settings, HasSubstr("nearfieldd -c " + (folder / "settings.yaml") + "\n"));
+  std::ofstream(folder / "settings.yaml") << "version: 1\narray: {row: 8}\n";
+  EXPECT_EQ(test::run_nearfield(folder / "settings.yaml").exit_code, 78);
+}
+
+TEST(Inspect, CommandsOfEarlierVersionsNameWhatStandsForThem) {
+  const auto points = test::run_nearfield("points images.h5");
+  EXPECT_EQ(points.exit_code, 64);
+  EXPECT_THAT(points.output, HasSubstr("nearfield export IMAGES -o FILE.csv --product points"));
 }
 
 // Nothing is imaged: planes and points that no image of this file could have do not keep it from being judged.

@@ -20,12 +20,11 @@ def help_of(words):
 
 
 def commands_in(text):
-    _, _, listed = text.partition("Subcommands:\n")
-    return re.findall(r"^  ([\w-]+)", listed, re.M)
+    _, _, listed = text.partition("\nOptions:\n")  # the groups of commands follow, each under its title
+    return re.findall(r"^  (\w[\w-]*)(?:  |$)", listed, re.M)
 
 
 def options_in(text):
-    text, _, _ = text.partition("Subcommands:\n")
     listed = re.findall(r"^  (-[\w,-]+)", text, re.M)
     return [name for names in listed for name in names.split(",")]
 

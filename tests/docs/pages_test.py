@@ -54,8 +54,8 @@ class Programs:
         return self._help[command]
 
     def subcommands(self, command):
-        _, _, listed = self.help(command).partition("Subcommands:")
-        return set(re.findall(r"^  (\w+)", listed, re.M))
+        _, _, listed = self.help(command).partition("\nOptions:\n")  # the groups of commands follow, each under its title
+        return set(re.findall(r"^  (\w+)(?:  |$)", listed, re.M))
 
     def has_option(self, command, option):
         # Options of the words before count too: `nearfield ctl --socket PATH status`.

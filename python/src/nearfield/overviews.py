@@ -1,6 +1,6 @@
 """Pictures of many frames or several processors, by matplotlib: tracks, bearings, overlays, sections and beam patterns.
 
-``nearfield pictures``, ``replay --png``, ``sections`` and ``beampattern --png`` run ``python -m nearfield.overviews``. Maps look as in the
+``nearfield pictures``, ``replay --png`` and ``beampattern --png`` run ``python -m nearfield.overviews``. Maps look as in the
 pictures of frames: cells of one size, an entry of an axis each, the first row on top; a coordinate is an index of the axis.
 """
 
@@ -237,7 +237,7 @@ def sections(path: Path, at_m: Sequence[float], scale: Scale, map: str = "", fra
                 if depth is not None and names[-2:] == ["y", "x"] and map in ("", results.name, f"{results.name}.{product.name}"):
                     yield from figures(functools.partial(_sections_of, results, product, depth, at_m, frames), scale)
                     return
-    raise _usage("sections", f"sections: expected a map over x, y and at least two depths{f' of {map}' if map else ''}, found none")
+    raise _usage("pictures", f"--at: expected a map over x, y and at least two depths{f' of {map}' if map else ''}, found none")
 
 
 def _sections_of(results: Results, product: FileProduct, depth: int, at_m: Sequence[float], frames: range) -> Iterator[Picture]:
@@ -246,7 +246,7 @@ def _sections_of(results: Results, product: FileProduct, depth: int, at_m: Seque
     at = results.standoff_m - at_m[2] if axes[0].name == "distance" else at_m[2], at_m[1], at_m[0]
     for axis, value, asked, name in zip(axes, at, at_m[::-1], "zyx", strict=True):
         if not -0.5 - 1e-9 <= float(place_on(axis, value)) <= len(axis.values) - 0.5 + 1e-9:
-            raise _usage("sections", f"--at: expected {name} inside the volume, {axis.name} from {axis.values[0]:.6g} to {axis.values[-1]:.6g} m, "
+            raise _usage("pictures", f"--at: expected {name} inside the volume, {axis.name} from {axis.values[0]:.6g} to {axis.values[-1]:.6g} m, "
                                      f"found {asked:g}")  # fmt: skip
     for frame in range(frames.start, min(frames.stop, results.frames)):
         values = np.moveaxis(product.values(frame), depth, -3)
@@ -312,11 +312,11 @@ def _frames(words: str) -> range:
 
 
 def _run(words: Sequence[str] | None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m nearfield.overviews", description="Draw as nearfield pictures and sections do", allow_abbrev=False)
+    parser = argparse.ArgumentParser(prog="python -m nearfield.overviews", description="Draw as nearfield pictures does", allow_abbrev=False)
     parser.add_argument("input", help="images, HDF5")
     parser.add_argument("-o", "--output", required=True, help="folder for the pictures")
     for name in ("range", "top", "frames", "map"):
-        parser.add_argument(f"--{name}", help="as of nearfield pictures and sections")
+        parser.add_argument(f"--{name}", help="as of nearfield pictures")
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--overlay", action="append", default=[], help="UPPER:LOWER, contours of one map over the colours of another")
     kind.add_argument("--at", help="X,Y,Z where sections meet")

@@ -1,9 +1,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "config/config.hpp"
@@ -13,6 +20,7 @@
 #include "engine/microphone_watch.hpp"
 #include "files/files.hpp"
 #include "pipeline/microphones/microphone_inspection.hpp"
+#include "simulate/scene.hpp"
 
 namespace nearfield::cli {
 namespace {
@@ -134,12 +142,98 @@ json to_json(const std::vector<FileFact>& facts) {
   return object;
 }
 
+/// Commands that take such a file.
+std::vector<std::string> next_steps(FileKind kind) {
+  switch (kind) {
+    case FileKind::kCapture:
+    case FileKind::kRecording:
+      return {"nearfield replay FILE -o images.h5", "nearfield play FILE"};
+    case FileKind::kTimeData:
+    case FileKind::kSpectra:
+      return {"nearfield replay FILE -o images.h5"};
+    case FileKind::kImages:
+      return {"nearfield pictures FILE -o pictures", "nearfield export FILE -o images.csv"};
+    case FileKind::kCalibration:
+      return {"nearfield replay RECORDING -o images.h5 --set array.calibration=FILE"};
+    case FileKind::kTemplates:
+      return {
+          "nearfield replay RECORDING -o images.h5 --set holography.imager=operators "
+          "--set holography.operators.templates=FILE"};
+    case FileKind::kCrossSpectra:
+      return {};
+  }
+  return {};
+}
+
+/// Quotes a path for a shell where it needs that.
+std::string in_shell(const std::string& path) {
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view("/._-+").find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  std::string word = "'";
+  for (const char c : path) {
+    word += c == '\'' ? "'\\''" : std::string(1, c);
+  }
+  return std::all_of(path.begin(), path.end(), is_plain) ? path : word + "'";
+}
+
+void add_next(std::vector<FileFact>& facts, const std::vector<std::string>& commands, const std::string& path) {
+  constexpr std::string_view kFile = "FILE";
+  const char* name = "next";
+  for (std::string command : commands) {
+    command.replace(command.find(kFile), kFile.size(), in_shell(path));
+    facts.push_back({name, command});
+    name = "";
+  }
+}
+
+bool is_yaml(const std::filesystem::path& path) { return path.extension() == ".yaml" || path.extension() == ".yml"; }
+
+/// A scene has sources or noise at its top, settings never.
+bool is_scene(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("sources:") || line.starts_with("noise_pa:") || line.starts_with("duration_s:")) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Throws ConfigError if the file is wrong.
+std::vector<FileFact> facts_of_yaml(const std::string& path) {
+  std::vector<FileFact> facts;
+  if (is_scene(path)) {
+    const Scene scene = load_scene(path);
+    facts = {{"kind", "scene"},
+             {"array", text_of_size(scene.measurement.geometry)},
+             {"sources", std::to_string(scene.tones.size() + scene.tracks.size() + scene.noises.size())},
+             {"duration", fmt::format("{} s", scene.duration_s)}};
+    add_next(facts, {"nearfield simulate FILE -o recording.h5"}, path);
+    return facts;
+  }
+  const Settings settings = load_settings(path, {});
+  facts = {{"kind", "settings"},
+           {"array", text_of_size(settings.array.geometry)},
+           {"given", fmt::format("{}", fmt::join(settings.explicit_keys, ", "))}};
+  add_next(facts, {"nearfield replay RECORDING -o images.h5 -c FILE", "nearfieldd -c FILE"}, path);
+  return facts;
+}
+
 void run(const InspectArguments& arguments) {
+  if (is_yaml(arguments.path)) {
+    const std::vector<FileFact> facts = facts_of_yaml(arguments.path);
+    fmt::print("{}", arguments.json
+                         ? json{{"facts", to_json(facts)}}.dump(2, ' ', false, json::error_handler_t::replace) + "\n"
+                         : text_of(facts));
+    return;
+  }
   const bool are_given = !arguments.config.empty() || !arguments.overrides.empty();
   const ArraySettings array = are_given ? load_settings(arguments.config, arguments.overrides).array : ArraySettings();
   std::vector<FileFact> facts = facts_of_file(arguments.path, array.pascal_per_unit, array.channels);
+  const FileKind kind = detect_file_kind(arguments.path);
   std::optional<Judgement> judgement;
-  if (has_microphones(detect_file_kind(arguments.path))) {
+  if (has_microphones(kind)) {
     judgement = judge(arguments);
   }
   if (arguments.json) {
@@ -153,6 +247,7 @@ void run(const InspectArguments& arguments) {
   if (judgement) {
     add_facts(facts, *judgement);
   }
+  add_next(facts, next_steps(kind), arguments.path);
   fmt::print("{}", text_of(facts));
 }
 
@@ -160,10 +255,12 @@ void run(const InspectArguments& arguments) {
 
 void add_inspect(CLI::App& app) {
   auto arguments = std::make_shared<InspectArguments>();
-  CLI::App* command = app.add_subcommand("inspect", "Say what a file holds, and which of its microphones look bad");
+  CLI::App* command = app.add_subcommand("inspect",
+                                         "Say what a file holds, which of its microphones look bad, and what can be "
+                                         "done with it; nearfield FILE is the same");
   command
       ->add_option("file", arguments->path,
-                   "any of Nearfield's files, a recording, or time data (HDF5, WAV, RF64, UFF, MAT)")
+                   "any of Nearfield's files, a recording, time data (HDF5, WAV, RF64, UFF, MAT), a scene or settings")
       ->required();
   command->add_flag("--json", arguments->json, "print it as JSON");
   command->add_option("-c,--config", arguments->config,

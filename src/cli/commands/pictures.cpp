@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 #include <utility>
@@ -18,6 +19,8 @@ struct PicturesArguments {
   std::string output;
   std::string frames;
   std::vector<std::string> overlays;
+  std::vector<double> cuts_m;
+  std::string map;
   bool overviews_only = false;
   PictureArguments pictures;
 };
@@ -34,6 +37,10 @@ void run(const PicturesArguments& arguments) {
       words.push_back("--overlay=" + overlay);
     }
     become_overviews(overviews, std::move(words));
+  }
+  if (!arguments.cuts_m.empty()) {
+    become_overviews(overviews, {fmt::format("--at={}", fmt::join(arguments.cuts_m, ",")), "--map=" + arguments.map,
+                                 "--frames=" + arguments.frames});
   }
   if (arguments.overviews_only) {
     become_overviews(overviews);
@@ -62,14 +69,29 @@ void add_pictures(CLI::App& app) {
   command->add_option("input", arguments->input, "images, HDF5")->required();
   command->add_option("-o,--output", arguments->output, "folder for the pictures")->required();
   command->add_option("--frames", arguments->frames, "A:B, frames A to B-1 of each processor, or N, the first N");
-  command->add_flag("--overviews-only", arguments->overviews_only,
-                    "tracks and bearings over time, and no pictures of frames");
+  CLI::Option* const overviews = command->add_flag("--overviews-only", arguments->overviews_only,
+                                                   "tracks and bearings over time, and no pictures of frames");
+  CLI::Option* const overlays =
+      command
+          ->add_option("--overlay", arguments->overlays,
+                       "UPPER:LOWER, two processors (or PROCESSOR.PRODUCT): contours of the one over the colours of "
+                       "the other, and nothing else; may be repeated")
+          ->allow_extra_args(false)
+          ->take_all()
+          ->excludes(overviews);
+  CLI::Option* const cuts =
+      command
+          ->add_option("--at", arguments->cuts_m,
+                       "X,Y,Z in m, in the axes of images: x-y, x-z and y-z cuts of a volume that meet there, and "
+                       "nothing else")
+          ->delimiter(',')
+          ->expected(3)
+          ->excludes(overviews)
+          ->excludes(overlays);
   command
-      ->add_option("--overlay", arguments->overlays,
-                   "UPPER:LOWER, two processors (or PROCESSOR.PRODUCT): contours of the one over the colours of the "
-                   "other, and nothing else; may be repeated")
-      ->allow_extra_args(false)
-      ->take_all();
+      ->add_option("--map", arguments->map,
+                   "PROCESSOR or PROCESSOR.PRODUCT that is cut; without it the first map over x, y and several depths")
+      ->needs(cuts);
   add_picture_options(*command, arguments->pictures);
   command->callback([arguments] { run(*arguments); });
 }

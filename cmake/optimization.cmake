@@ -5,5 +5,16 @@
 
 # nearfield_cold(TARGET): -O1 in place of -O3.
 function(nearfield_cold target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:-O1;${same_headers}>")
 endfunction()
+
+# The precompiled headers are compiled with -O3, which sets two options for x86 in GCC 14 that its -O1 does not; headers are read only
+# where both are set.
+set(same_headers "")
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+  include(CheckCXXCompilerFlag)
+  check_cxx_compiler_flag("-munroll-only-small-loops -mvzeroupper" has_options_of_headers)
+  if(has_options_of_headers)
+    set(same_headers -munroll-only-small-loops -mvzeroupper)
+  endif()
+endif()

@@ -114,7 +114,9 @@ TEST_P(DotProductOfStream, EveryKernelAgreesWithTheReference) {
       benches[i].front_end->enqueue_bits(from, test::words_of(stream.array, wire, from, first + window - from));
       const double difference = test::relative_l2(benches[i].spectra(first), wanted);
       EXPECT_LT(difference, kSpectraTolerance) << name_of(variants()[i]) << " at " << first;
-      EXPECT_EQ(benches[i].flags(), (std::vector<std::uint32_t>{0, 0, 0, 0})) << name_of(variants()[i]);
+      // Filtered random bits reach the level of clipping at times.
+      EXPECT_EQ(benches[i].flags(), (std::vector<std::uint32_t>{expected.clipped() ? kFlagClipped : 0U, 0, 0, 0}))
+          << name_of(variants()[i]);
       worst = std::max(worst, difference);
     }
     fed = first + window;
@@ -437,6 +439,9 @@ std::optional<std::ptrdiff_t> choices_where_every_candidate_fails() {
     return std::nullopt;
   } catch (const DeviceError& error) {
     EXPECT_THAT(error.what(), ::testing::HasSubstr("dot_tiled.cl")) << "what the rule names";
+  }
+  if (!std::filesystem::exists(ocl::choices_folder())) {
+    return 0;
   }
   const std::filesystem::directory_iterator files(ocl::choices_folder());
   return std::count_if(begin(files), end(files), [](const auto& file) { return file.path().extension() == ".cache"; });

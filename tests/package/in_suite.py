@@ -1,0 +1,48 @@
+#!/usr/bin/python3
+"""Runs a command of ./dev on the committed tree in a clean Debian:  in_suite.py SUITE CACHE WORD...
+
+As root; `./dev in trixie test core` calls it. CACHE keeps the clean systems, what apt fetches and what the compiler has made; what the
+command makes is thrown away with its system, but for build/packages, which comes back as CACHE/packages-SUITE.
+"""
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import package_test
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+
+
+def main():
+    package_test.enter_namespaces()
+    suite, cache, words = sys.argv[1], pathlib.Path(sys.argv[2]).absolute(), sys.argv[3:]
+    cache.mkdir(parents=True, exist_ok=True)
+    root = package_test.Root(package_test.make_base(cache, suite), cache)
+    tree = root.folder / "root/nearfield"
+    try:
+        root.run("apt-get", "-q", "update")
+        root.run(*package_test.INSTALL, "git", "ca-certificates")
+        package_test.run("git", "clone", "-q", SOURCE, tree)
+        if (SOURCE.parent / "shared").is_dir():
+            (root.folder / "root/shared").mkdir()
+            package_test.run("mount", "--bind", "-o", "ro", SOURCE.parent / "shared", root.folder / "root/shared")
+        compiled = cache / f"ccache-{suite}"
+        compiled.mkdir(exist_ok=True)
+        (root.folder / "root/.cache/ccache").mkdir(parents=True)
+        package_test.run("mount", "--bind", compiled, root.folder / "root/.cache/ccache")
+        done = subprocess.run(["chroot", root.folder, "sh", "-c", 'cd /root/nearfield && exec ./dev "$@"', "dev", *words], check=False,
+                              env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8",
+                                   "HOME": "/root"})
+        if (tree / "build/packages").is_dir():
+            shutil.rmtree(cache / f"packages-{suite}", ignore_errors=True)
+            shutil.copytree(tree / "build/packages", cache / f"packages-{suite}")
+    finally:
+        for mounted in ("root/shared", "root/.cache/ccache"):
+            subprocess.run(["umount", root.folder / mounted], check=False, stderr=subprocess.DEVNULL)
+        root.remove()
+    sys.exit(done.returncode)
+
+
+if __name__ == "__main__":
+    main()

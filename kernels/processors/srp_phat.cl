@@ -243,7 +243,7 @@ __kernel __attribute__((reqd_work_group_size(POINT_GROUP, 1, 1))) void srp_refin
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item < RUN) {
-      exchange[k] = (float2)(dot(sum, sum), 0.0f);
+      exchange[k] = (float2)(squared_magnitude(sum), 0.0f);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item == 0) {

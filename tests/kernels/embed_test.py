@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """cmake/embed_kernels.py: what a file gets of those that it needs, names of arguments, and each error with its place."""
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,15 @@ def problem(files):
     except embed_kernels.KernelError as error:
         return str(error)
     return ""
+
+
+class Tree(unittest.TestCase):
+    def test_takes_dot_of_three_or_four_numbers_alone(self):
+        """docs/decisions/0038: of float2 there is squared_magnitude()."""
+        kernels = SCRIPT.parents[1] / "kernels"
+        users = {path.relative_to(kernels).as_posix() for path in kernels.rglob("*.cl")
+                 for line in path.read_text().splitlines() if re.search(r"\bdot\(", line.partition("//")[0])}
+        self.assertLessEqual(users, {"imaging/spectrum_record.cl", "processors/srp_phat.cl", "processors/srp_phat/peel.cl"})
 
 
 class Script(unittest.TestCase):

@@ -17,6 +17,7 @@
 // Launch: (GROUP * vectors of LANES kx / VECTOR_TILE, windows * FIELDS * FREQUENCIES), GROUP items per group, the first
 //   of the windows `first_window`.
 
+//! needs common/complex.cl
 //! needs common/groups.cl
 //! needs common/local_helper.cl
 //! needs imaging/padded_lines.cl
@@ -65,7 +66,7 @@ LOCAL_HELPER void transform_rows(__local FLOATV* re, __local FLOATV* im, __local
       for (int r = 0; r < AT_ONCE; ++r) {
         float2 sample = samples[min(first_row + r, ROWS - 1) * (LOCAL_SAMPLES ? LINE : COLUMNS) + column];
         if (FIELDS > 1 && field > 0) {
-          sample = (float2)(dot(sample, sample), 0.0f);
+          sample = (float2)(squared_magnitude(sample), 0.0f);
         }
         sum_re[r] += sample.x * w_re;
         sum_im[r] += sample.x * w_im;

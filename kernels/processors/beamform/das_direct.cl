@@ -126,9 +126,9 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void das_direct(
         sum_im[i] += s * p.x;
 #if REMOVAL
 #if IS_WEIGHTED
-        diagonal[i] += weight * weight * dot(p, p);
+        diagonal[i] += weight * weight * squared_magnitude(p);
 #else
-        diagonal[i] += dot(p, p);
+        diagonal[i] += squared_magnitude(p);
 #endif
 #endif
       }

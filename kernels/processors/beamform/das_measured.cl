@@ -41,7 +41,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void das_measured(__
   for (int m = item; m < CHANNELS; m += GROUP) {
     const float2 a = templates[m];
     const float g = weights[m];
-    const float square = dot(a, a);
+    const float square = squared_magnitude(a);
     if (g == 0.0f) {
       continue;
     }
@@ -64,7 +64,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void das_measured(__
     const float of_source = g * w * square;
     norm.y += of_source;
     norm.z += of_source * of_source;
-    norm.w += square * dot(p, p);
+    norm.w += square * squared_magnitude(p);
   }
   beams[item] = beam;
   norms[item] = norm;

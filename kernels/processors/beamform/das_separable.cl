@@ -12,6 +12,7 @@
 // Launch: (GROUP * vectors of LANES azimuths / VECTOR_TILE, chunks of CHUNK elevations, windows * FREQUENCIES), GROUP
 //   items per group, the first of the windows `first_window`. Local memory: 8 ROWS VECTOR_TILE LANES + 4 ROWS bytes.
 
+//! needs common/complex.cl
 //! needs common/groups.cl
 //! needs processors/beamform/das_lanes.cl
 //! needs processors/beamform/sizes.cl
@@ -82,7 +83,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void das_separable(
     float sum = 0.0f;
     for (int column = 0; column < COLUMNS; ++column) {
       const float2 p = pressures[row * COLUMNS + column];
-      sum += dot(p, p);
+      sum += squared_magnitude(p);
     }
     squares[row] = sum;
   }

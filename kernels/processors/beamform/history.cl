@@ -174,7 +174,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void history_peaks(_
       const int slot = (first_slot + t) % SLOTS;
       z += complex_multiply(of_mode[t], columns[((size_t)slot * FREQUENCIES + f) * PIXEL_STRIDE + pixel]);
     }
-    const float power = dot(z, z);
+    const float power = squared_magnitude(z);
     if (power > values[item]) {  // false for NaN
       values[item] = power;
       indices[item] = pixel;

@@ -75,7 +75,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void clean_remove(
     const int slot = (first_slot + t) % SLOTS;
     const float2 beam = columns[((size_t)slot * FREQUENCIES + f) * PIXEL_STRIDE + pixel];
     if (step == 0) {
-      power += dot(beam, beam);
+      power += squared_magnitude(beam);
     } else {
       d += complex_multiply(beam, (float2)(y[t].x, -y[t].y));
     }
@@ -84,7 +84,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void clean_remove(
   const size_t at = (size_t)f * PIXEL_STRIDE + pixel;
   float b = each * power;
   if (step > 0) {
-    b = left[at] - LOOP_GAIN * each * each * dot(d, d) / state[0];
+    b = left[at] - LOOP_GAIN * each * each * squared_magnitude(d) / state[0];
   } else if (pixel < PIXELS) {
     published[(size_t)f * PIXELS + pixel] = isnan(b) ? NAN : 0.0f;
   }

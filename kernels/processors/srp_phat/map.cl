@@ -107,7 +107,7 @@ __kernel __attribute__((reqd_work_group_size(MAP_GROUP, 1, 1))) void srp_fd(__gl
       for (int w = 0; w < WAYS; ++w) {
         sum += exchange[way * MAP_GROUP + w * PIXEL_ITEMS + column];
       }
-      power[i / TILE_BINS] += dot(sum, sum);
+      power[i / TILE_BINS] += squared_magnitude(sum);
     }
 #endif
   }

@@ -193,7 +193,7 @@ __kernel void srp_peel(__global const float4* restrict positions, __global const
       own[place] = field;
     }
 #endif
-    squares += dot(field, field);
+    squares += squared_magnitude(field);
   }
   const float before = pair_of_group(sums, others, (float2)(squares, 0.0f), item).x;
   for (int other = 0; other < source; ++other) {
@@ -213,7 +213,7 @@ __kernel void srp_peel(__global const float4* restrict positions, __global const
   float2 product = (float2)(0.0f, 0.0f);
   for (int channel = item; channel < CHANNELS; channel += GROUP) {
     const int place = place_of(k, channel);
-    squares += dot(own[place], own[place]);
+    squares += squared_magnitude(own[place]);
     product += inner(own[place], pressures[place]);
   }
   const float after = pair_of_group(sums, others, (float2)(squares, 0.0f), item).x;

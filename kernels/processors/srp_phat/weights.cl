@@ -135,7 +135,7 @@ static float magnitude(const float2 value) {
     return 0.0f;
   }
   const float2 scaled = value / largest;
-  return largest * sqrt(dot(scaled, scaled));
+  return largest * sqrt(squared_magnitude(scaled));
 }
 
 // The sum of a group's values, in values[0].
@@ -163,7 +163,7 @@ LOCAL_HELPER float3 weigh_bin(__global const float2* pressures, __global float2*
   for (int channel = item; channel < CHANNELS; channel += GROUP) {
     const float2 value = pressures[place_of(k, channel)];
     largest = fmax(largest, magnitude(value));
-    power += dot(value, value);
+    power += squared_magnitude(value);
   }
   largest_of[item] = largest;
   for (int half_size = GROUP / 2; half_size > 0; half_size /= 2) {
@@ -182,7 +182,7 @@ LOCAL_HELPER float3 weigh_bin(__global const float2* pressures, __global float2*
   for (int channel = item; channel < CHANNELS; channel += GROUP) {
     const int place = place_of(k, channel);
     const float2 value = pressures[place];
-    const float share = total > 0.0f ? dot(value, value) / total : 0.0f;
+    const float share = total > 0.0f ? squared_magnitude(value) / total : 0.0f;
     squares += share * share;
 #if PHAT
     const float size = magnitude(value);
@@ -191,7 +191,7 @@ LOCAL_HELPER float3 weigh_bin(__global const float2* pressures, __global float2*
     const float2 phase = value;
 #endif
     phases[place] = phase;
-    weight += dot(phase, phase);
+    weight += squared_magnitude(phase);
   }
   sums[item] = squares;
   sum_of_group(sums, item);

@@ -54,7 +54,7 @@ std::string_view name_of(DaemonSettings::Pace pace) {
   return pick(std::array<std::string_view, 2>{"realtime", "fast"}, pace);
 }
 
-std::string_view name_of(DaemonSettings::PhaseReference reference) {
+std::string_view name_of(PhaseReference reference) {
   return pick(std::array<std::string_view, 2>{"window", "stream"}, reference);
 }
 

@@ -5,12 +5,23 @@
 #include <string_view>
 #include <vector>
 
+#include "core/access.hpp"
 #include "core/product.hpp"
 
 namespace nearfield {
 
 /// Stands for a socket at its default path, which depends on the user: socket_to_serve(), socket_to_connect().
 inline constexpr std::string_view kAutoSocket = "auto";
+
+/// Scheduling of the threads that carry the stream.
+struct RealtimeSettings {
+  int priority = 0;       ///< SCHED_FIFO, 1 to 99; 0: the ordinary scheduler
+  std::vector<int> cpus;  ///< empty: any
+  bool lock_memory = false;
+  /// Polling time before and after the expected arrival of a hop's last bits; empty: auto.
+  std::optional<double> poll_us = {};
+  friend bool operator==(const RealtimeSettings&, const RealtimeSettings&) = default;
+};
 
 /// Settings that only `nearfieldd` uses: section `daemon` of a configuration. An empty path, address or endpoint means
 /// none ("off" or null in YAML).
@@ -20,8 +31,7 @@ struct DaemonSettings {
   enum class Payload { kBits, kSamples };
   /// Delivery speed of a file or the simulator; kFast: as fast as possible.
   enum class Pace { kRealtime, kFast };
-  /// Origin of phases: the window's first bit, or bit-time 0, so that phasors of a steady tone stand still.
-  enum class PhaseReference { kWindow, kStream };
+  using PhaseReference = nearfield::PhaseReference;
   enum class RecordWhat { kBits, kImages, kBoth };
   enum class Trigger { kNone, kLevel, kExternal, kLimit };
   /// Statistic over the values that a limit watches: the largest, or the root mean square (the mean for powers).
@@ -51,12 +61,7 @@ struct DaemonSettings {
     friend bool operator==(const Source&, const Source&) = default;
   };
 
-  /// Users and groups that may connect to a UNIX socket, beside root and the daemon's own user; names or numbers.
-  struct Access {
-    std::vector<std::string> allowed_users;
-    std::vector<std::string> allowed_groups;
-    friend bool operator==(const Access&, const Access&) = default;
-  };
+  using Access = SocketAccess;
 
   struct Ring {
     static constexpr std::string_view kFile = "frames.sock";  ///< file name of the default socket
@@ -125,14 +130,7 @@ struct DaemonSettings {
     friend bool operator==(const Page&, const Page&) = default;
   };
 
-  struct Realtime {
-    int priority = 0;       ///< SCHED_FIFO, 1 to 99; 0: the ordinary scheduler
-    std::vector<int> cpus;  ///< empty: any
-    bool lock_memory = false;
-    /// Polling time before and after the expected arrival of a hop's last bits; empty: auto.
-    std::optional<double> poll_us = {};
-    friend bool operator==(const Realtime&, const Realtime&) = default;
-  };
+  using Realtime = RealtimeSettings;
 
   struct Deadlines {
     double frame_ms = 1000.0;  ///< from a hop's last bit in memory to its frame; the process ends when it takes longer
@@ -198,7 +196,6 @@ struct DaemonSettings {
 std::string_view name_of(DaemonSettings::SourceKind kind);
 std::string_view name_of(DaemonSettings::Payload payload);
 std::string_view name_of(DaemonSettings::Pace pace);
-std::string_view name_of(DaemonSettings::PhaseReference reference);
 std::string_view name_of(DaemonSettings::RecordWhat what);
 std::string_view name_of(DaemonSettings::Trigger trigger);
 std::string_view name_of(DaemonSettings::Statistic statistic);

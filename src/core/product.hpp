@@ -14,6 +14,10 @@ namespace nearfield {
 /// Default name of a run's first processor.
 inline constexpr std::string_view kFirstProcessor = "surface";
 
+/// Origin of phases: the window's first bit, or bit-time 0, so that phasors of a steady tone stand still.
+enum class PhaseReference { kWindow, kStream };
+std::string_view name_of(PhaseReference reference);
+
 /// Number type of an array or of a table's column; files and the ring store the numeric values.
 enum class ElementType : std::uint32_t { kComplex64 = 0, kFloat32 = 1, kFloat64 = 2, kUint32 = 3, kUint64 = 4 };
 

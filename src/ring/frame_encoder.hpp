@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "core/daemon_settings.hpp"
 #include "core/frame.hpp"
 #include "core/product.hpp"
 #include "nearfield_ring.h"
@@ -18,7 +17,6 @@ inline constexpr std::uint32_t kBitRate_hz = 1'500'000;
 
 /// Rotates the phases of a published image from the window's first bit, where a steady tone's phasor turns from hop to
 /// hop, to bit-time 0, where it is constant.
-using PhaseReference = DaemonSettings::PhaseReference;
 
 /// Whole and part turns of a tone at a bit-time, exact after any length of time: f/F is kept to 128 bits, so that the
 /// product with a bit-time below 2^64 is off by less than 2^-64 turns.

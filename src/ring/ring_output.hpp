@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-#include "core/daemon_settings.hpp"
+#include "core/access.hpp"
 #include "core/frame.hpp"
 #include "core/system/files.hpp"
 #include "core/system/threads.hpp"
@@ -20,7 +20,7 @@ namespace nearfield::ring {
 
 struct ServerOptions {
   std::filesystem::path socket = {};
-  DaemonSettings::Access access = {};
+  SocketAccess access = {};
   std::size_t most_clients = 64;
 };
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <thread>
 
-#include "core/daemon_settings.hpp"
+#include "core/product.hpp"
 #include "core/system/files.hpp"
 #include "ring/frame_encoder.hpp"
 
@@ -41,9 +41,9 @@ class Waker {
 void wake_all(std::uint32_t* word);
 
 struct RingOptions {
-  std::uint32_t slots = static_cast<std::uint32_t>(DaemonSettings::Ring{}.slots);  ///< at least 4
+  std::uint32_t slots = 64;  ///< at least 4
   std::size_t most_bytes = std::size_t{256} << 20U;  ///< fewer slots if they would need more; never fewer than 4
-  PhaseReference phase_reference = DaemonSettings::Publish{}.phase_reference;
+  PhaseReference phase_reference = PhaseReference::kWindow;
   std::uint32_t bit_rate_hz = kBitRate_hz;  ///< bit-times per second
 };
 

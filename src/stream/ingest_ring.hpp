@@ -10,7 +10,6 @@
 #include <span>
 #include <vector>
 
-#include "core/daemon_settings.hpp"
 #include "core/system/memory.hpp"
 #include "core/system/threads.hpp"
 #include "files/files.hpp"

@@ -357,10 +357,11 @@ void describe(Section& section, DaemonSettings& daemon) {
            daemon.overload);
   describe(section.section("log"), daemon.log);
   describe(section.section("no_input", "", Effect::kRestart), daemon.no_input);
-  describe(section.section("limits",
-                           "Levels that products are watched for: a section a limit, under a name of your choice, such "
-                           "as {loud: {point_m: [0.1, 0], frequency_hz: 1000, above: 2}} (docs/use/limits.md)."),
-           daemon.limits);
+  describe_limits(
+      section.section("limits",
+                      "Levels that products are watched for: a section a limit, under a name of your choice, such "
+                      "as {loud: {point_m: [0.1, 0], frequency_hz: 1000, above: 2}} (docs/use/limits.md)."),
+      daemon);
 }
 
 }  // namespace nearfield::schema

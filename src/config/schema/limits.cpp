@@ -66,8 +66,8 @@ void describe(Section& section, Limit& limit) {
 
 }  // namespace
 
-void describe(Section& section, std::vector<Limit>& limits) {
-  for (Limit& limit : limits) {
+void describe_limits(Section& section, DaemonSettings& daemon) {
+  for (Limit& limit : daemon.limits) {
     describe(section.section(limit.name), limit);
   }
 }

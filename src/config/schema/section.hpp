@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "config/schema/form.hpp"
-#include "core/daemon_settings.hpp"
 #include "core/settings.hpp"
 
 namespace nearfield::schema {
@@ -126,7 +125,7 @@ void describe(Section& section, std::vector<ProcessorSettings>& processors);
 void describe(Section& section, DeviceSettings& device);
 void describe(Section& section, DaemonSettings& daemon);
 /// A section for each, under its name.
-void describe(Section& section, std::vector<DaemonSettings::Limit>& limits);
+void describe_limits(Section& section, DaemonSettings& daemon);
 
 /// All sections, kept in `settings`, which must live as long as the description.
 Section describe(Settings& settings);

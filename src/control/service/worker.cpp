@@ -134,7 +134,7 @@ void lock_memory(std::vector<std::string>& warnings) {
 
 }  // namespace
 
-std::vector<std::string> apply_realtime(const DaemonSettings::Realtime& settings) {
+std::vector<std::string> apply_realtime(const RealtimeSettings& settings) {
   std::vector<std::string> warnings;
   if (!settings.cpus.empty()) {
     set_affinity(settings.cpus, warnings);

@@ -7,8 +7,11 @@
 #include <thread>
 #include <vector>
 
-#include "core/daemon_settings.hpp"
 #include "core/system/threads.hpp"
+
+namespace nearfield {
+struct RealtimeSettings;
+}
 
 namespace nearfield::control {
 
@@ -62,7 +65,7 @@ class Worker {
 /// Gives the calling thread, and threads it starts from then on, the SCHED_FIFO priority and the processors of the
 /// settings, and locks the process's memory. Returns a warning, with its remedy, for each part that was not permitted
 /// or not possible; the thread then continues unchanged.
-std::vector<std::string> apply_realtime(const DaemonSettings::Realtime& settings);
+std::vector<std::string> apply_realtime(const RealtimeSettings& settings);
 
 /// Takes the calling thread back to the ordinary scheduler. Threads inherit their starter's: threads that serve users
 /// (control, metrics, log) call this first.

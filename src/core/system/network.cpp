@@ -123,7 +123,7 @@ PeerProcess peer_of(int socket) {
   return peer;
 }
 
-PeerRule::PeerRule(const DaemonSettings::Access& access, const std::string& key) : users_({0, geteuid()}) {
+PeerRule::PeerRule(const SocketAccess& access, const std::string& key) : users_({0, geteuid()}) {
   std::string problems;
   look_up(access.allowed_users, key + ".allowed_users", user_id, users_, problems);
   look_up(access.allowed_groups, key + ".allowed_groups", group_id, groups_, problems);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/daemon_settings.hpp"
+#include "core/access.hpp"
 
 namespace nearfield {
 
@@ -45,7 +45,7 @@ PeerProcess peer_of(int socket);
 class PeerRule {
  public:
   /// Looks names up; throws ConfigError that lists all that are unknown below `key`, such as "daemon.control".
-  PeerRule(const DaemonSettings::Access& access, const std::string& key);
+  PeerRule(const SocketAccess& access, const std::string& key);
   [[nodiscard]] bool permits(const PeerProcess& peer) const;
 
  private:

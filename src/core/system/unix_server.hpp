@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/daemon_settings.hpp"
+#include "core/access.hpp"
 #include "core/system/files.hpp"
 #include "core/system/network.hpp"
 
@@ -115,7 +115,7 @@ class UnixServer {
  public:
   struct Options {
     std::filesystem::path socket;
-    DaemonSettings::Access access;
+    SocketAccess access;
     std::string key;                ///< name of `access` in messages, such as "daemon.control"
     int type = SOCK_STREAM;         ///< or SOCK_SEQPACKET
     int most_waiting = 16;          ///< most connections that are not accepted yet

@@ -118,15 +118,24 @@ inline void add_wait(CLI::App& command, double& wait_s) {
       ->type_name("[SECONDS]");
 }
 
+/// Notes on standard error that a command waits for nearfieldd.
+void say_waiting(double wait_s);
+
 /// Calls `answers` every 50 ms until it returns true, `wait_s` have passed or StopSignal was raised; false in the last
-/// two cases.
+/// two cases. Says after a second that it waits.
 template <typename Answers>
 bool wait_for(double wait_s, const Answers& answers) {
   constexpr std::chrono::milliseconds kPause{50};
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(wait_s);
+  const auto begin = std::chrono::steady_clock::now();
+  bool has_said = false;
   while (!answers()) {
-    if (StopSignal::raised() || std::chrono::steady_clock::now() >= end) {
+    const auto waited = std::chrono::steady_clock::now() - begin;
+    if (StopSignal::raised() || waited >= std::chrono::duration<double>(wait_s)) {
       return false;
+    }
+    if (!has_said && waited >= std::chrono::seconds(1)) {
+      say_waiting(wait_s);
+      has_said = true;
     }
     std::this_thread::sleep_for(kPause);
   }

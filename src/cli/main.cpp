@@ -49,13 +49,24 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
-/// True for `nearfield FILE`.
-bool is_file_alone(const CLI::App& app, const std::vector<char*>& words) {
-  const std::string first = words.size() > 1 ? words[1] : "";
+/// True for `nearfield FILE`. Throws NoInputError and UsageError for what looks like a file and is none.
+bool is_file_alone(const CLI::App& app, const std::string& first) {
   const std::vector<const CLI::App*> commands = commands_of(app);
+  if (first.empty() || first.starts_with('-') ||
+      std::any_of(commands.begin(), commands.end(), [&](const CLI::App* one) { return one->get_name() == first; })) {
+    return false;
+  }
   std::error_code ignored;
-  return !first.starts_with('-') && std::filesystem::is_regular_file(first, ignored) &&
-         std::none_of(commands.begin(), commands.end(), [&](const CLI::App* one) { return one->get_name() == first; });
+  if (std::filesystem::is_directory(first, ignored)) {
+    throw nearfield::UsageError(fmt::format("{}: expected a file or a command, found a folder", first));
+  }
+  if (std::filesystem::exists(first, ignored)) {
+    return true;
+  }
+  if (first.find('/') != std::string::npos || std::filesystem::path(first).has_extension()) {
+    throw nearfield::NoInputError(fmt::format("{}: no such file", first));
+  }
+  return false;
 }
 
 void refuse_former(std::string_view first) {
@@ -87,7 +98,8 @@ void add_version(CLI::App& app) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Planar near-field acoustic holography: from one-bit microphones to pressure and velocity on a surface"};
+  CLI::App app{
+      "Planar near-field acoustic holography: from microphones to the sound pressure and velocity on a surface"};
   app.set_version_flag("--version", [] { return nearfield::version_text("nearfield"); });
   app.require_subcommand(1);
   for (const Group& group : kGroups) {
@@ -100,10 +112,15 @@ int run(int argc, char** argv) {
   add_version(app);
   std::vector<char*> words(argv, argv + argc);
   std::string inspect = "inspect";
-  if (is_file_alone(app, words)) {
+  if (words.size() == 1) {
+    throw nearfield::UsageError(
+        "expected a command or a file, found nothing: nearfield help lists the commands, "
+        "nearfield demo shows a moving hologram");
+  }
+  refuse_former(words[1]);
+  if (is_file_alone(app, words[1])) {
     words.insert(words.begin() + 1, inspect.data());
   }
-  refuse_former(words.size() > 1 ? words[1] : "");
   try {
     return nearfield::control::parse_command_line(app, static_cast<int>(words.size()), words.data(), kProgram);
   } catch (const nearfield::DeviceError& error) {

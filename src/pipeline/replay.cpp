@@ -227,8 +227,8 @@ void tell_of_plan(const ReplayPart& part, const Heard& heard, const ReplayOption
     options.inform("microphones: " + text_of(microphone_use(*part.engine)));
     options.inform(fmt::format("front end: {}", part.engine->front_end_name()));
     const ResultHeader& first = part.engine->header(0);
-    options.inform(
-        fmt::format("{}: {}", images_of(first) != nullptr ? "imager" : first.processor, part.engine->description(0)));
+    options.inform(images_of(first) != nullptr ? fmt::format("imager: {}, {}", first.kind, part.engine->description(0))
+                                               : fmt::format("{}: {}", first.processor, part.engine->description(0)));
     for (const std::string& note : plan_notes(*part.engine)) {
       options.inform(note);
     }

@@ -142,46 +142,70 @@ json to_json(const std::vector<FileFact>& facts) {
   return object;
 }
 
+/// Quotes a word for a shell where it needs that.
+std::string in_shell(const std::string& word) {
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view("/._-+=,:").find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  std::string quoted = "'";
+  for (const char c : word) {
+    quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  }
+  return std::all_of(word.begin(), word.end(), is_plain) ? word : quoted + "'";
+}
+
+bool has_fact(const std::vector<FileFact>& facts, std::string_view name, std::string_view begin) {
+  return std::any_of(facts.begin(), facts.end(),
+                     [&](const FileFact& fact) { return fact.name == name && fact.text.starts_with(begin); });
+}
+
+/// Options that an inspection got, and those that a replay of the file needs.
+std::string options_of(const std::vector<FileFact>& facts, const InspectArguments& arguments) {
+  std::string options;
+  if (!arguments.config.empty()) {
+    options += " -c " + in_shell(arguments.config);
+  } else if (has_fact(facts, "array", "not stated") || has_fact(facts, "kind", "calibration")) {
+    options += " -c SETTINGS";
+  }
+  for (const std::string& setting : arguments.overrides) {
+    options += " --set " + in_shell(setting);
+  }
+  return options + (has_fact(facts, "unit", "not stated") ? " --set array.pascal_per_unit=PASCAL" : "");
+}
+
 /// Commands that take such a file.
-std::vector<std::string> next_steps(FileKind kind) {
+std::vector<std::string> next_steps(FileKind kind, const std::vector<FileFact>& facts,
+                                    const InspectArguments& arguments) {
+  const std::string file = in_shell(arguments.path);
+  const std::string options = options_of(facts, arguments);
+  const std::string replay = fmt::format("nearfield replay {} -o images.h5{}", file, options);
+  const std::string of_another = "nearfield replay RECORDING -o images.h5" + options;
   switch (kind) {
     case FileKind::kCapture:
+      return {replay, "nearfield play " + file};
     case FileKind::kRecording:
-      return {"nearfield replay FILE -o images.h5", "nearfield play FILE"};
+      return has_fact(facts, "bits", "0 records")
+                 ? std::vector<std::string>{fmt::format("nearfield convert {} -o images.h5", file)}
+                 : std::vector<std::string>{replay, "nearfield play " + file};
     case FileKind::kTimeData:
     case FileKind::kSpectra:
-      return {"nearfield replay FILE -o images.h5"};
+      return {replay};
     case FileKind::kImages:
-      return {"nearfield pictures FILE -o pictures", "nearfield export FILE -o images.csv"};
+      return {fmt::format("nearfield pictures {} -o pictures", file),
+              fmt::format("nearfield export {} -o images.csv", file)};
     case FileKind::kCalibration:
-      return {"nearfield replay RECORDING -o images.h5 --set array.calibration=FILE"};
+      return {of_another + " --set array.calibration=" + file};
     case FileKind::kTemplates:
-      return {
-          "nearfield replay RECORDING -o images.h5 --set holography.imager=operators "
-          "--set holography.operators.templates=FILE"};
+      return {of_another + " --set holography.imager=operators --set holography.operators.templates=" + file};
     case FileKind::kCrossSpectra:
       return {};
   }
   return {};
 }
 
-/// Quotes a path for a shell where it needs that.
-std::string in_shell(const std::string& path) {
-  const auto is_plain = [](unsigned char c) {
-    return std::isalnum(c) != 0 || std::string_view("/._-+").find(static_cast<char>(c)) != std::string_view::npos;
-  };
-  std::string word = "'";
-  for (const char c : path) {
-    word += c == '\'' ? "'\\''" : std::string(1, c);
-  }
-  return std::all_of(path.begin(), path.end(), is_plain) ? path : word + "'";
-}
-
-void add_next(std::vector<FileFact>& facts, const std::vector<std::string>& commands, const std::string& path) {
-  constexpr std::string_view kFile = "FILE";
+void add_next(std::vector<FileFact>& facts, const std::vector<std::string>& commands) {
   const char* name = "next";
-  for (std::string command : commands) {
-    command.replace(command.find(kFile), kFile.size(), in_shell(path));
+  for (const std::string& command : commands) {
     facts.push_back({name, command});
     name = "";
   }
@@ -209,14 +233,19 @@ std::vector<FileFact> facts_of_yaml(const std::string& path) {
              {"array", text_of_size(scene.measurement.geometry)},
              {"sources", std::to_string(scene.tones.size() + scene.tracks.size() + scene.noises.size())},
              {"duration", fmt::format("{} s", scene.duration_s)}};
-    add_next(facts, {"nearfield simulate FILE -o recording.h5"}, path);
+    add_next(facts, {fmt::format("nearfield simulate {} -o recording.h5", in_shell(path))});
     return facts;
   }
   const Settings settings = load_settings(path, {});
   facts = {{"kind", "settings"},
            {"array", text_of_size(settings.array.geometry)},
            {"given", fmt::format("{}", fmt::join(settings.explicit_keys, ", "))}};
-  add_next(facts, {"nearfield replay RECORDING -o images.h5 -c FILE", "nearfieldd -c FILE"}, path);
+  std::vector<std::string> next = {"nearfield replay RECORDING -o images.h5 -c " + in_shell(path)};
+  if (std::any_of(settings.explicit_keys.begin(), settings.explicit_keys.end(),
+                  [](const std::string& key) { return key.starts_with("daemon."); })) {
+    next.push_back("nearfieldd -c " + in_shell(path));
+  }
+  add_next(facts, next);
   return facts;
 }
 
@@ -247,7 +276,7 @@ void run(const InspectArguments& arguments) {
   if (judgement) {
     add_facts(facts, *judgement);
   }
-  add_next(facts, next_steps(kind), arguments.path);
+  add_next(facts, next_steps(kind, facts, arguments));
   fmt::print("{}", text_of(facts));
 }
 

@@ -204,6 +204,9 @@ std::string surplus(const CLI::App& command, const std::vector<std::string>& arg
   if (looks_like_option(arguments.front())) {
     const std::string name = arguments.front().substr(0, arguments.front().find('='));
     const std::string nearest = nearest_option(command, name);
+    if (nearest == name) {
+      return fmt::format("{}: expected behind the command, {}, found before it", name, command.get_name());
+    }
     return fmt::format("{}: unknown option{}", name, nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest));
   }
   if (!listed_commands(command).empty()) {

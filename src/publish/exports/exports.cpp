@@ -191,9 +191,10 @@ std::string csv_lines(const ExportSource& source, const LevelRule& rule, std::ui
     const std::complex<double> value = values[entry.offset + place.offset];
     const double magnitude = std::abs(value);
     constexpr double kDegreesOfHalfTurn = 180.0;
-    fmt::format_to(std::back_inserter(text), "{}{},{},{},{:.9g},{:.9g},{:.9g},{:.6f},{:.4f}\n", start, place.x_m,
-                   place.y_m, place.z_m ? fmt::format("{}", *place.z_m) : "", value.real(), value.imag(), magnitude,
-                   std::arg(value) * kDegreesOfHalfTurn / std::numbers::pi, rule.level(magnitude));
+    fmt::format_to(std::back_inserter(text), "{}{:.10g},{:.10g},{},{:.9g},{:.9g},{:.9g},{:.6f},{:.4f}\n", start,
+                   place.x_m, place.y_m, place.z_m ? fmt::format("{:.10g}", *place.z_m) : "", value.real(),
+                   value.imag(), magnitude, std::arg(value) * kDegreesOfHalfTurn / std::numbers::pi,
+                   rule.level(magnitude));
   }
   return text;
 }

@@ -20,6 +20,7 @@ import changelog  # noqa: E402
 import sbom  # noqa: E402
 import ten_steps  # noqa: E402
 
+VERSION = re.search(r"project\(nearfield VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text()).group(1)
 VALID = re.compile(r"[0-9][A-Za-z0-9.+~]*")
 
 
@@ -95,8 +96,7 @@ class Version(unittest.TestCase):
         self.assertGreater(header.stat().st_mtime, 1)
 
     def test_programs_print_version_commit_loader_and_licence(self):
-        version, commit, _ = self.described(re.search(r"project\(nearfield VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text()).group(1),
-                                            SOURCE)
+        version, commit, _ = self.described(VERSION, SOURCE)
         for program in ("nearfield", "nearfieldd", "nearfield-bench"):
             lines = run(BIN / program, "--version").splitlines()
             self.assertEqual(len(lines), 4)

@@ -194,6 +194,10 @@ class Changelog(unittest.TestCase):
         read = run("dpkg-parsechangelog", "-l", "-", "-S", "Changes", input=text)
         self.assertIn("Debian packages", read)
 
+    def test_the_newest_release_is_that_of_the_tree(self):
+        title, _ = changelog.releases((SOURCE / "CHANGELOG.md").read_text())[0]
+        self.assertEqual(changelog.version_of(title), VERSION)
+
     def test_nothing_to_say_is_an_error(self):
         with self.assertRaises(SystemExit):
             changelog.of_debian("# Changes\n", "nearfield", "1.0", 0)

@@ -248,6 +248,16 @@ class TenSteps(unittest.TestCase):
         self.assertGreater(sum(len(block) for _, block in ten_steps.blocks(ten_steps.read_page())), 10)
 
 
+class Autopkgtest(unittest.TestCase):
+    """packaging/debian/tests, which package_test.py and wheel_test.py run."""
+
+    def test_its_scripts_can_be_run(self):
+        folder = SOURCE / "packaging/debian/tests"
+        for name in re.search(r"^Tests: (.+)$", (folder / "control").read_text(), re.MULTILINE).group(1).split():
+            self.assertTrue(os.access(folder / name, os.X_OK), name)
+            run("sh", "-n", folder / name)
+
+
 class PackedProgram(unittest.TestCase):
     def test_times_of_files_leave_no_trace(self):
         with tempfile.TemporaryDirectory() as name:

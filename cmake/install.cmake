@@ -33,7 +33,11 @@ function(nearfield_install_library name target runtime description)
           COMPONENT libnearfield-dev)
   set(folder ${CMAKE_INSTALL_LIBDIR}/cmake/${name})
   install(EXPORT ${name} NAMESPACE nearfield:: FILE ${name}Config.cmake DESTINATION ${folder} COMPONENT libnearfield-dev)
-  write_basic_package_version_file(${CMAKE_BINARY_DIR}/install/${name}ConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  set(compatibility SameMinorVersion)
+  if(PROJECT_VERSION_MAJOR) # from 1.0 on: docs/reference/stability.md
+    set(compatibility SameMajorVersion)
+  endif()
+  write_basic_package_version_file(${CMAKE_BINARY_DIR}/install/${name}ConfigVersion.cmake COMPATIBILITY ${compatibility})
   install(FILES ${CMAKE_BINARY_DIR}/install/${name}ConfigVersion.cmake DESTINATION ${folder} COMPONENT libnearfield-dev)
 endfunction()
 

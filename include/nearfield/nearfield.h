@@ -69,7 +69,7 @@ typedef struct nf_engine_frame {
   const void* const* products;
 } nf_engine_frame;
 
-/* The library's version, such as "0.1.0". */
+/* The library's version, such as "1.2.0". */
 const char* nf_version(void);
 
 /* Makes a handle without an engine. NF_OK, NF_USAGE, NF_INTERNAL. */

@@ -1,5 +1,7 @@
 """The engine in this process."""
 
+import importlib.metadata
+
 import numpy as np
 import pytest
 from conftest import CONFIG, PITCH_M, RATE_HZ, STANDOFF_M, monopole, samples_of
@@ -7,6 +9,10 @@ from conftest import CONFIG, PITCH_M, RATE_HZ, STANDOFF_M, monopole, samples_of
 import nearfield
 
 pytestmark = pytest.mark.versions
+
+
+def test_the_package_has_the_version_of_its_library():
+    assert nearfield.__version__ == importlib.metadata.version("nearfield")
 
 
 def test_bits_give_the_images_of_a_replay(capture, images):

@@ -36,8 +36,8 @@ device: {batch: 1}
 """
 PROJECT = """cmake_minimum_required(VERSION 3.24)
 project(users LANGUAGES C)
-find_package(nearfield 0.1 CONFIG REQUIRED)
-find_package(nearfield_ring 0.1 CONFIG REQUIRED)
+find_package(nearfield ${wanted} CONFIG REQUIRED)
+find_package(nearfield_ring ${wanted} CONFIG REQUIRED)
 add_executable(engine engine.c)
 target_link_libraries(engine PRIVATE nearfield::nearfield)
 add_executable(controller controller.c)
@@ -96,7 +96,7 @@ class Installed(unittest.TestCase):
         (users / "CMakeLists.txt").write_text(PROJECT)
         for name in ("engine.c", "controller.c"):
             (users / name).write_text((SOURCE / "examples" / name).read_text())
-        run("cmake", "-S", users, "-B", built, f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        run("cmake", "-S", users, "-B", built, f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-Dwanted={self.version()}")
         run("cmake", "--build", built)
         self.require_images_of_a_replay(built / "engine")
 

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ import changelog  # noqa: E402
 import sbom  # noqa: E402
 import ten_steps  # noqa: E402
 
+VERSION = re.search(r"project\(nearfield VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text()).group(1)
 VALID = re.compile(r"[0-9][A-Za-z0-9.+~]*")
 
 
@@ -95,8 +97,7 @@ class Version(unittest.TestCase):
         self.assertGreater(header.stat().st_mtime, 1)
 
     def test_programs_print_version_commit_loader_and_licence(self):
-        version, commit, _ = self.described(re.search(r"project\(nearfield VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text()).group(1),
-                                            SOURCE)
+        version, commit, _ = self.described(VERSION, SOURCE)
         for program in ("nearfield", "nearfieldd", "nearfield-bench"):
             lines = run(BIN / program, "--version").splitlines()
             self.assertEqual(len(lines), 4)
@@ -179,6 +180,71 @@ class OlderCommit(unittest.TestCase):
             self.assertIn(f"expected a commit with packaging/package.py, found {wrong}", self.older(wrong).stderr)
 
 
+class Release(unittest.TestCase):
+    """`./dev release` where packages and site are made already."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name).resolve()
+        self.tree, built = self.folder / "tree", self.folder / "tree/build"
+        documents = self.folder / "package/usr/share/doc/nearfield"
+        for path in (self.folder / "package/DEBIAN", documents, built / "packages", built / "docs/html"):
+            path.mkdir(parents=True)
+        (self.folder / "package/DEBIAN/control").write_text("Package: nearfield\nVersion: 1.2.0\nArchitecture: all\n"
+                                                            "Maintainer: a <a@b.invalid>\nDescription: n\n")
+        (documents / "nearfield.spdx.json").write_text("{}")
+        run("dpkg-deb", "--root-owner-group", "-b", self.folder / "package", built / "packages/nearfield_1.2.0_all.deb")
+        (built / "packages/nearfield-1.2.0.whl").write_text("wheel")
+        for name, text in (("CMakeLists.txt", "project(nearfield VERSION 1.2.0 LANGUAGES C)\n"), (".gitignore", "/build/\n"),
+                           ("CHANGELOG.md", "## 1.2.0 (not released yet)\n"), ("dev", (SOURCE / "dev").read_text())):
+            (self.tree / name).write_text(text)
+        self.git("init", "-q")
+        self.commit()
+
+    def git(self, *words):
+        run("git", "-C", self.tree, "-c", "user.name=a", "-c", "user.email=a@b.invalid", *words)
+
+    def commit(self):
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "a change")
+
+    def released(self, *words, umask=0o022, page="page"):
+        shutil.rmtree(self.tree / "build/docs")
+        (self.tree / "build/docs/html").mkdir(parents=True)
+        (self.tree / "build/docs/html/index.html").write_text(page)
+        return subprocess.run(["bash", "-c", 'source "$0" help >/dev/null; make_packages() { :; }; release "$@"', self.tree / "dev", *words],
+                              capture_output=True, text=True, check=False, umask=umask)
+
+    def test_it_is_the_same_each_time_and_says_how_it_is_tagged(self):
+        said = self.released().stdout
+        self.assertIn('git tag -a v1.2.0 -m "Nearfield 1.2.0"', said)
+        sums = (self.tree / "build/release_files/SHA256SUMS").read_text()
+        self.assertEqual([line.split()[1] for line in sums.splitlines()], [
+            "nearfield-1.2.0-site.tar.gz", "nearfield-1.2.0.tar.gz", "nearfield-1.2.0.whl", "nearfield.spdx.json", "nearfield_1.2.0_all.deb"])
+        run("sha256sum", "-c", "SHA256SUMS", cwd=self.tree / "build/release_files")
+        self.assertEqual(self.released(self.folder / "second", umask=0o077).returncode, 0)
+        self.assertEqual((self.folder / "second/SHA256SUMS").read_text(), sums)
+        self.released(page="another")
+        self.assertNotEqual((self.tree / "build/release_files/SHA256SUMS").read_text(), sums)
+        self.assertIn("expected an empty folder", self.released(self.folder / "second").stderr)
+
+    def test_changed_and_new_files_are_refused(self):
+        (self.tree / "new").write_text("")
+        self.assertIn("release: expected a tree without changes, found\n?? new", self.released().stderr)
+
+    def test_a_tag_needs_the_date_of_its_changes(self):
+        self.git("tag", "v1.2.0")
+        self.assertIn('expected a heading "## 1.2.0 (DATE)", found "## 1.2.0 (not released yet)"', self.released().stderr)
+        self.git("tag", "-d", "v1.2.0")
+        (self.tree / "CHANGELOG.md").write_text("## 1.2.0 (2027-01-31)\n")
+        self.commit()
+        self.git("tag", "v1.2.0")
+        done = self.released()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("git tag", done.stdout)
+
+
 class Changelog(unittest.TestCase):
     TEXT = "# Changes\n\n## Not released yet\n\n### Added\n- A `thing` that\n  goes on.\n\n## 0.2.0 (2027-01-31)\n\n### Changed\n- Another.\n"
 
@@ -193,6 +259,10 @@ class Changelog(unittest.TestCase):
         text = changelog.of_debian((SOURCE / "CHANGELOG.md").read_text(), "nearfield", "1.0", 86400)
         read = run("dpkg-parsechangelog", "-l", "-", "-S", "Changes", input=text)
         self.assertIn("Debian packages", read)
+
+    def test_the_newest_release_is_that_of_the_tree(self):
+        title, _ = changelog.releases((SOURCE / "CHANGELOG.md").read_text())[0]
+        self.assertEqual(changelog.version_of(title), VERSION)
 
     def test_nothing_to_say_is_an_error(self):
         with self.assertRaises(SystemExit):
@@ -242,6 +312,16 @@ class TenSteps(unittest.TestCase):
 
     def test_the_page_has_commands(self):
         self.assertGreater(sum(len(block) for _, block in ten_steps.blocks(ten_steps.read_page())), 10)
+
+
+class Autopkgtest(unittest.TestCase):
+    """packaging/debian/tests, which package_test.py and wheel_test.py run."""
+
+    def test_its_scripts_can_be_run(self):
+        folder = SOURCE / "packaging/debian/tests"
+        for name in re.search(r"^Tests: (.+)$", (folder / "control").read_text(), re.MULTILINE).group(1).split():
+            self.assertTrue(os.access(folder / name, os.X_OK), name)
+            run("sh", "-n", folder / name)
 
 
 class PackedProgram(unittest.TestCase):

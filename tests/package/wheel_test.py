@@ -23,13 +23,7 @@ venv/bin/pip -q install --no-index --find-links wheels 'nearfield[cpu]'
 """
 USES = f"""export PATH=/tmp/venv/bin:$PATH
 cd /tmp
-nearfield --version
-nearfield devices
-nearfield simulate scene.yaml -o capture.h5
-nearfield replay capture.h5 -o images.h5 --png pictures --frames 0:2
-ls pictures/*.png
-{package_test.PYTHON.replace("python3", "python")}
-nearfield demo --terminal --duration 3 2>&1
+{package_test.TRY}nearfield demo --terminal --duration 3 2>&1
 nearfield doctor --json >doctor.json || true
 cat doctor.json
 """
@@ -58,7 +52,7 @@ def check(suite, python, wheel, pip, cache):
         root.run("apt-get", "-q", "update")
         root.run(*package_test.INSTALL, "python3-venv")
         shutil.copytree(wheels, root.folder / "tmp/wheels")
-        (root.folder / "tmp/scene.yaml").write_text(package_test.SCENE)
+        shutil.copytree(package_test.TESTS, root.folder / "tmp/tests")
         begun_s = time.monotonic()
         as_user(root, INSTALL)
         installed_s = time.monotonic()

@@ -3,6 +3,7 @@
 Arrays are complex64 peak phasors of e^{+jwt} in SI units unless a docstring says otherwise.
 """
 
+from nearfield import _library
 from nearfield import accessor as _accessor  # registers .nearfield
 from nearfield._layout import Axis, Column, Layout, Product
 from nearfield._program import program, replay, run
@@ -15,7 +16,6 @@ from nearfield.mdf4 import read_mdf4
 from nearfield.over_time import phase_locked_average, time_domain
 from nearfield.ring import Frame, Ring, RingEnded, RingError
 
-__version__ = "0.1.0"
 __all__ = [
     "Axis", "Column", "ConfigError", "DataError", "DeviceError", "Engine", "EngineFrame", "Feed", "FeedFrame", "Frame", "IoError",
     "Layout", "NearfieldError", "NoInputError", "Product", "Ring", "RingEnded", "RingError", "UsageError", "beamform", "open_capture",
@@ -23,3 +23,10 @@ __all__ = [
     "time_domain", "write_time_data",
 ]  # fmt: skip
 del _accessor
+
+
+def __getattr__(name: str) -> str:
+    """Return the version, __version__, which is libnearfield's."""
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _library.text(_library.engine().nf_version())

@@ -189,6 +189,4 @@ Settings settings_of(const InputArguments& arguments) {
   return std::move(chosen.settings);
 }
 
-void say_waiting(double wait_s) { spdlog::info("waiting for nearfieldd, at most {:g} s", wait_s); }
-
 }  // namespace nearfield::cli

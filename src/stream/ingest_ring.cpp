@@ -146,8 +146,8 @@ bool IngestRing::make_room(Position begin, Position end) {
   return true;
 }
 
-/// Waits while another thread copies what `end` would overwrite, and the source's own buffer holds new data: the system
-/// may have preempted that thread in the middle of a copy.
+/// Waits while another thread copies what `end` would overwrite, at most kLongestCopyNs; the source's own buffer holds
+/// new data meanwhile.
 bool IngestRing::wait_to_make_room(Position begin, Position end) {
   if (make_room(begin, end)) {
     return true;

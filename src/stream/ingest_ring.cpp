@@ -106,10 +106,10 @@ bool IngestRing::begin_stream(std::uint32_t stream_id, std::uint64_t first_eleme
   written_begin_ = begin;
   const std::uint64_t number = streams_begun_.load(std::memory_order_relaxed) + 1;
   SharedStream& stream = streams_[number % kStreams];
-  stream.stream_id.store(stream_id, std::memory_order_relaxed);
-  stream.first_element.store(first_element, std::memory_order_relaxed);
-  stream.begin.store(begin, std::memory_order_relaxed);
-  stream.previous_end.store(previous_end, std::memory_order_relaxed);
+  stream.stream_id.store(stream_id, std::memory_order_release);
+  stream.first_element.store(first_element, std::memory_order_release);
+  stream.begin.store(begin, std::memory_order_release);
+  stream.previous_end.store(previous_end, std::memory_order_release);
   streams_begun_.store(number);
   head_.store(begin);
   ended_.store(false);

@@ -272,6 +272,8 @@ class IngestRing {
   using Counter = std::atomic<std::uint64_t>;
   static void count(Counter& counter, std::uint64_t more) { counter.fetch_add(more, std::memory_order_relaxed); }
 
+  /// Entry of a stream, reused kStreams streams later. The writer's stores release the count of streams before, and the
+  /// loads of others acquire it, so that a reader of a reused entry finds by streams_begun_ that it was.
   struct SharedStream {
     Counter stream_id{0}, first_element{0}, begin{0}, previous_end{0};
   };

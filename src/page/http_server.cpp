@@ -29,6 +29,7 @@
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 #include "core/system/files.hpp"
+#include "core/system/threads.hpp"
 
 namespace nearfield::page {
 namespace {
@@ -521,6 +522,7 @@ struct HttpServer::Parts {
   std::thread thread;
 
   void run() {
+    give_signal_stack();
     control::leave_realtime();
     pthread_setname_np(pthread_self(), thread_name.c_str());
     const auto work = asio::make_work_guard(io);

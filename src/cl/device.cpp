@@ -9,6 +9,7 @@
 #include <chrono>
 
 #include "cl/added_kernels.hpp"
+#include "cl/error_name.hpp"
 #include "cl/memory.hpp"
 #include "cl/program_cache.hpp"
 
@@ -172,7 +173,7 @@ CreateBufferNv create_buffer_nv(const ::cl::Device& device) {
 void add_kernels(std::span<const EmbeddedKernel> files) { kernel_tables().push_back(files); }
 
 void throw_device_error(std::string_view stage, std::string_view call, cl_int code) {
-  throw DeviceError(fmt::format("{}: {} failed with OpenCL error {}", stage, call, code));
+  throw DeviceError(fmt::format("{}: {} failed with OpenCL error {} ({})", stage, call, code, error_name(code)));
 }
 
 std::vector<DeviceInfo> list_devices() {
@@ -306,8 +307,8 @@ Program Device::build(std::string_view stage, std::string_view file, const Defin
   code = program.build(device_, options.c_str());
   if (code != CL_SUCCESS) {
     const std::string log = program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device_);
-    throw DeviceError(fmt::format("{}: clBuildProgram failed with OpenCL error {} for {} on {}:\n{}", stage, code, file,
-                                  info_.name, log));
+    throw DeviceError(fmt::format("{}: clBuildProgram failed with OpenCL error {} ({}) for {} on {}:\n{}", stage, code,
+                                  error_name(code), file, info_.name, log));
   }
   spdlog::debug("{}: {} compiled in {:.2f} s", stage, file,
                 std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());

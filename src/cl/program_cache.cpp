@@ -10,6 +10,8 @@
 #include <mutex>
 #include <vector>
 
+#include "cl/error_name.hpp"
+
 namespace nearfield::ocl {
 namespace {
 
@@ -117,7 +119,8 @@ std::optional<::cl::Program> ProgramCache::load(const CacheKey& key, const ::cl:
     code = program.build(device, options.c_str());
   }
   if (code != CL_SUCCESS) {
-    spdlog::debug("{}: the driver refuses this program, OpenCL error {}", files_.path_of(key).string(), code);
+    spdlog::debug("{}: the driver refuses this program, OpenCL error {} ({})", files_.path_of(key).string(), code,
+                  error_name(code));
     return std::nullopt;
   }
   return program;

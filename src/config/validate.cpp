@@ -159,11 +159,6 @@ void check_needs(const ProcessorSettings& processor, const Settings& settings, C
 }
 
 void check_processors(const Settings& settings, const IsSettled& is_settled, Contradictions& found) {
-  constexpr std::size_t kMost = 31;
-  if (settings.processors.size() > kMost) {
-    found.push_back(
-        {"processors", "", fmt::format("expected at most {}, found {}", kMost, settings.processors.size())});
-  }
   for (const ProcessorSettings& processor : settings.processors) {
     const std::string path = fmt::format("processors.{}", processor.name);
     if (!is_processor_name(processor.name)) {

@@ -20,6 +20,7 @@
 #include "core/error.hpp"
 #include "core/system/clocks.hpp"
 #include "core/system/memory.hpp"
+#include "core/system/threads.hpp"
 #include "daemon/device_check.hpp"
 #include "daemon/signals.hpp"
 #include "stream/sources/playback.hpp"
@@ -45,6 +46,7 @@ void name_thread(const char* name) { pthread_setname_np(pthread_self(), name); }
 std::function<void()> stream_thread(const char* name, const DaemonSettings::Realtime& realtime) {
   return [name, realtime] {
     name_thread(name);
+    give_signal_stack();
     control::apply_realtime(realtime);
   };
 }
@@ -243,6 +245,7 @@ void Daemon::reload_aside() {
     return;  // the reload in progress may have read the old file: another follows it
   }
   reloader_ = std::jthread([this] {
+    give_signal_stack();
     int wanted = 0;
     do {
       wanted = reloads_wanted_;

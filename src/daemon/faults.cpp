@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -49,6 +50,16 @@ void hang() {
   *reinterpret_cast<volatile int*>(nowhere) = 1;  // NOLINT(performance-no-int-to-ptr)
 }
 
+/// Overflows the stack of its thread. Not inlined, and with a read behind the call, so that each call has its own part
+/// of the stack, smaller than the guard page at its end.
+[[gnu::noinline]] int fill_stack(volatile int& depth) {
+  std::array<volatile char, 1024> room;
+  room[0] = 1;
+  depth = depth + 1;
+  const int below = depth == 0 ? 0 : fill_stack(depth);
+  return below + room[0];
+}
+
 /// The fault of a frame; empty if the words name none.
 std::function<void(std::uint64_t)> frame_fault(const std::vector<std::string>& parts) {
   if (parts[0].ends_with("-hang")) {
@@ -78,6 +89,13 @@ std::function<void(std::uint64_t)> frame_fault(const std::vector<std::string>& p
     return [at = numbers[0]](std::uint64_t sequence) {
       if (sequence >= at) {
         write_to_nowhere();
+      }
+    };
+  }
+  if (parts[0] == "overflow" && numbers.size() == 1) {
+    return [at = numbers[0]](std::uint64_t sequence) {
+      if (volatile int depth = 0; sequence >= at) {
+        fill_stack(depth);
       }
     };
   }
@@ -159,11 +177,11 @@ Faults faults_of(const std::string& text) {
   }
   if (!faults.start && !faults.frame && !faults.warming && !faults.web && !faults.source && !faults.control &&
       !faults.mask) {
-    throw UsageError(
-        fmt::format("NEARFIELDD_FAULT: expected hang:N, device:N, crash:N, slow:A:B:US, web-hang:S, web-hang:FILE, "
-                    "start-hang:FILE, source-hang:FILE, control-hang:FILE (as long as there is one of this absolute "
-                    "path), warm-hang:S, warm-crash or mask-device, found \"{}\"",
-                    text));
+    throw UsageError(fmt::format(
+        "NEARFIELDD_FAULT: expected hang:N, device:N, crash:N, overflow:N, slow:A:B:US, web-hang:S, web-hang:FILE, "
+        "start-hang:FILE, source-hang:FILE, control-hang:FILE (as long as there is one of this absolute "
+        "path), warm-hang:S, warm-crash or mask-device, found \"{}\"",
+        text));
   }
   return faults;
 }

@@ -22,6 +22,7 @@ struct Faults {
 ///   hang:N          frame N never ends
 ///   device:N        frame N fails as if the device had
 ///   crash:N         frame N writes to memory that is not there
+///   overflow:N      frame N overflows the stack of the engine's thread
 ///   slow:A:B:US     frames A to B-1 take US microseconds longer, with the processor busy
 ///   web-hang:S      the thread that serves HTTP hangs for S seconds, soon after the start
 ///   source-hang:FILE   the source's thread hangs as long as there is this file; a turn of it may take 1 s

@@ -3,9 +3,6 @@
 #include "page/http_server.hpp"
 
 #include <fmt/format.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <pthread.h>
 #include <spdlog/spdlog.h>
 #include <sys/socket.h>
@@ -20,10 +17,10 @@
 #include <boost/beast/websocket.hpp>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <exception>
 #include <future>
 #include <list>
+#include <set>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -32,6 +29,7 @@
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 #include "core/system/files.hpp"
+#include "core/system/threads.hpp"
 
 namespace nearfield::page {
 namespace {
@@ -54,29 +52,40 @@ constexpr std::size_t kMostLingeringBytes = 65536;
   throw IoError(fmt::format("{}: expected an address to listen at, found {}: {}", key, address, reason));
 }
 
-/// A listening socket, and its family.
-std::pair<FileDescriptor, int> listening_socket(const std::string& key, const std::string& address) {
+/// Listens at every address of the host, such as ::1 and 127.0.0.1 for localhost, but for those that this machine does
+/// not have (::1 where IPv6 is off). None may be another program's, which clients would reach instead.
+std::vector<tcp::acceptor> listening_acceptors(asio::io_context& io, const std::string& key,
+                                               const std::string& address) {
   const std::optional<HostPort> target = parse_host_port(address);
   if (!target) {
     refuse_address(key, address, "HOST:PORT is expected");
   }
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  if (const int error = getaddrinfo(target->host.c_str(), std::to_string(target->port).c_str(), &hints, &found);
-      error != 0) {
-    refuse_address(key, address, gai_strerror(error));
+  beast::error_code error;
+  const auto found = tcp::resolver(io).resolve(target->host, std::to_string(target->port),
+                                               tcp::resolver::passive | tcp::resolver::numeric_service, error);
+  std::vector<tcp::acceptor> acceptors;
+  std::set<asio::ip::address> known;  // some files of hosts name one twice
+  int port = target->port;
+  for (const auto& entry : found) {
+    const tcp::endpoint endpoint(entry.endpoint().address(), static_cast<std::uint16_t>(port));
+    if (!known.insert(endpoint.address()).second) {
+      continue;
+    }
+    FileDescriptor listener(socket(endpoint.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const int yes = 1;
+    if (listener.get() >= 0 && setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
+        bind(listener.get(), endpoint.data(), static_cast<socklen_t>(endpoint.size())) == 0 &&
+        ::listen(listener.get(), SOMAXCONN) == 0) {
+      acceptors.emplace_back(io).assign(endpoint.protocol(), listener.release());
+      port = acceptors.back().local_endpoint().port();  // one port for all, also if any is asked for
+    } else if (error.assign(errno, boost::system::system_category()); error == asio::error::address_in_use) {
+      refuse_address(key, address, error.message());
+    }
   }
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
-  FileDescriptor listener(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const int yes = 1;
-  if (listener.get() < 0 || setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
-      bind(listener.get(), found->ai_addr, found->ai_addrlen) != 0 || ::listen(listener.get(), SOMAXCONN) != 0) {
-    refuse_address(key, address, std::strerror(errno));
+  if (acceptors.empty()) {
+    refuse_address(key, address, error.message());
   }
-  return {std::move(listener), found->ai_family};
+  return acceptors;
 }
 
 std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
@@ -258,10 +267,8 @@ class RequestConnection;
 /// A listening socket and its connections. For the server's thread only.
 class Listener : public std::enable_shared_from_this<Listener> {
  public:
-  Listener(asio::io_context& io, FileDescriptor socket, int family, Site site)
-      : acceptor_(io), again_(io), site_(std::move(site)) {
-    acceptor_.assign(family == AF_INET6 ? tcp::v6() : tcp::v4(), socket.release());
-  }
+  Listener(asio::io_context& io, tcp::acceptor acceptor, Site site)
+      : acceptor_(std::move(acceptor)), again_(io), site_(std::move(site)) {}
 
   void accept_next();
   /// Closes without further messages: the server stops.
@@ -515,6 +522,7 @@ struct HttpServer::Parts {
   std::thread thread;
 
   void run() {
+    give_signal_stack();
     control::leave_realtime();
     pthread_setname_np(pthread_self(), thread_name.c_str());
     const auto work = asio::make_work_guard(io);
@@ -535,9 +543,10 @@ HttpServer::HttpServer(std::string thread_name) : parts_(std::make_unique<Parts>
 
 HttpServer::~HttpServer() { stop(); }
 
-int HttpServer::listen(const std::string& key, const std::string& address, Site site) {
-  auto [socket, family] = listening_socket(key, address);
-  parts_->listeners.push_back(std::make_shared<Listener>(parts_->io, std::move(socket), family, std::move(site)));
+int HttpServer::listen(const std::string& key, const std::string& address, const Site& site) {
+  for (tcp::acceptor& acceptor : listening_acceptors(parts_->io, key, address)) {
+    parts_->listeners.push_back(std::make_shared<Listener>(parts_->io, std::move(acceptor), site));
+  }
   return parts_->listeners.back()->port();
 }
 

@@ -11,6 +11,7 @@
 #include "core/error.hpp"
 #include "core/system/clocks.hpp"
 #include "core/system/host.hpp"
+#include "core/system/threads.hpp"
 #include "files/nfr/nfr_results.hpp"
 #include "recording/recorder.hpp"
 
@@ -34,6 +35,7 @@ constexpr std::size_t kMostParts = 128;
 }  // namespace
 
 void Recorder::run() {
+  give_signal_stack();
   while (!quits_) {
     if (const std::optional<Request> request = next_request()) {
       execute(*request);

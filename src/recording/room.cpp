@@ -17,6 +17,7 @@
 #include <tuple>
 
 #include "core/system/files.hpp"
+#include "core/system/threads.hpp"
 #include "files/nfr/nfr_format.hpp"
 
 namespace nearfield {
@@ -272,6 +273,7 @@ RoomKeeper::Account RoomKeeper::account() const {
 
 void RoomKeeper::run(const std::stop_token& stop) {
   pthread_setname_np(pthread_self(), "nf-room");
+  give_signal_stack();
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     wake_.wait_for(lock, stop, std::chrono::nanoseconds(kEveryNs), [this] { return std::exchange(is_new_, false); });

@@ -106,10 +106,10 @@ bool IngestRing::begin_stream(std::uint32_t stream_id, std::uint64_t first_eleme
   written_begin_ = begin;
   const std::uint64_t number = streams_begun_.load(std::memory_order_relaxed) + 1;
   SharedStream& stream = streams_[number % kStreams];
-  stream.stream_id.store(stream_id, std::memory_order_relaxed);
-  stream.first_element.store(first_element, std::memory_order_relaxed);
-  stream.begin.store(begin, std::memory_order_relaxed);
-  stream.previous_end.store(previous_end, std::memory_order_relaxed);
+  stream.stream_id.store(stream_id, std::memory_order_release);
+  stream.first_element.store(first_element, std::memory_order_release);
+  stream.begin.store(begin, std::memory_order_release);
+  stream.previous_end.store(previous_end, std::memory_order_release);
   streams_begun_.store(number);
   head_.store(begin);
   ended_.store(false);
@@ -146,8 +146,8 @@ bool IngestRing::make_room(Position begin, Position end) {
   return true;
 }
 
-/// Waits while another thread copies what `end` would overwrite, and the source's own buffer holds new data: the system
-/// may have preempted that thread in the middle of a copy.
+/// Waits while another thread copies what `end` would overwrite, at most kLongestCopyNs; the source's own buffer holds
+/// new data meanwhile.
 bool IngestRing::wait_to_make_room(Position begin, Position end) {
   if (make_room(begin, end)) {
     return true;

@@ -141,7 +141,9 @@ struct TakeResult {
 };
 
 /// Holds the newest elements of a stream in the host's memory, for one thread that receives (the writer) and one that
-/// computes (the reader). Its memory is fixed. The writer never waits and holds no lock.
+/// computes (the reader). Its memory is fixed. The writer holds no lock. It waits while another thread copies elements
+/// that it is about to overwrite, as that thread may be preempted in the middle of a copy, but at most 20 ms: then the
+/// packet is refused and its elements are `overrun`.
 ///
 /// Elements that were not received before being taken are silence: bit-time t has all ones for odd t, else zeros;
 /// samples are 0. Taking freezes elements: later data for them are `late`. A stream may start anywhere and may pass
@@ -154,7 +156,7 @@ struct TakeResult {
 /// - writing_: the writer announces where it stores before it loads frozen_; the reader advances frozen_ first, then
 ///   waits while a store below it is in progress (the copy of one packet).
 /// - reading_: the reader announces where it copies before it advances frozen_; the writer does not touch slots from
-///   there on. If it would have to, the packet is refused and its elements are `overrun`.
+///   there on, and waits if it would have to.
 /// - copying_: like reading_, for a third thread, that of copy_held(), which advances nothing.
 /// - overwritten_: the writer stores the limit below which it may overwrite before it loads reading_; a reader of old
 ///   elements stores reading_ first, then loads this, so that at least one of the two sees the other's value and backs
@@ -269,6 +271,8 @@ class IngestRing {
   using Counter = std::atomic<std::uint64_t>;
   static void count(Counter& counter, std::uint64_t more) { counter.fetch_add(more, std::memory_order_relaxed); }
 
+  /// Entry of a stream, reused kStreams streams later. The writer's stores release the count of streams before, and the
+  /// loads of others acquire it, so that a reader of a reused entry finds by streams_begun_ that it was.
   struct SharedStream {
     Counter stream_id{0}, first_element{0}, begin{0}, previous_end{0};
   };

@@ -46,7 +46,7 @@ IngestRing::Position IngestRing::accepted_end() const {
   if (begun == accepted_) {
     return head;
   }
-  const Position end = streams_[(accepted_ + 1) % kStreams].previous_end.load(std::memory_order_relaxed);
+  const Position end = streams_[(accepted_ + 1) % kStreams].previous_end.load(std::memory_order_acquire);
   // An entry that is being reused is no longer valid; elements that the reader has left there are lost.
   return streams_begun_.load() - accepted_ < kStreams ? end : cursor_;
 }
@@ -141,15 +141,16 @@ void IngestRing::wait_for_store_below(Position end) const {
   }
 }
 
-/// Reads the newest entry again if it was reused meanwhile.
+/// Reads the newest entry again if it was reused meanwhile: a load that acquires a value of the next lap makes the
+/// count before that lap visible to the check.
 StreamStart IngestRing::newest_stream(Position& begin) const {
   StreamStart start;
   do {
     start.number = streams_begun_.load();
     const SharedStream& stream = streams_[start.number % kStreams];
-    start.stream_id = static_cast<std::uint32_t>(stream.stream_id.load(std::memory_order_relaxed));
-    start.first_element = stream.first_element.load(std::memory_order_relaxed);
-    begin = stream.begin.load(std::memory_order_relaxed);
+    start.stream_id = static_cast<std::uint32_t>(stream.stream_id.load(std::memory_order_acquire));
+    start.first_element = stream.first_element.load(std::memory_order_acquire);
+    begin = stream.begin.load(std::memory_order_acquire);
   } while (streams_begun_.load() - start.number >= kStreams - 1);
   return start;
 }

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <future>
 #include <new>
@@ -10,8 +13,10 @@
 #include <thread>
 #include <vector>
 
+#include "control/crash/crash_report.hpp"
 #include "core/error.hpp"
 #include "core/system/threads.hpp"
+#include "support/sanitizers.hpp"
 
 namespace nearfield::control {
 namespace {
@@ -106,6 +111,31 @@ TEST(Worker, ReportsWhatATaskThrows) {
   Worker worker("nf-test", [&](const std::exception& error) { reported.set_value(error.what()); });
   worker.run([] { throw DeviceError("the device is gone"); });
   EXPECT_EQ(reported.get_future().get(), "the device is gone");
+}
+
+/// Calls itself until its thread's stack is full; the read behind the call keeps each call's part of it.
+[[gnu::noinline]] int fill_stack(volatile int& depth) {
+  std::array<volatile char, 1024> room;
+  room[0] = 1;
+  depth = depth + 1;
+  const int below = depth == 0 ? 0 : fill_stack(depth);
+  return below + room[0];
+}
+
+TEST(WorkerDeathTest, AnOverflowOfItsStackLeavesAReport) {
+  if (test::kHasSanitizer) {
+    return;  // sanitizers have reports of their own
+  }
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        report_crashes("test", "1", {});
+        Worker worker("nf-test");
+        volatile int depth = 0;
+        worker.run([&depth] { fill_stack(depth); });
+        std::this_thread::sleep_for(std::chrono::minutes(1));
+      },
+      testing::KilledBySignal(SIGSEGV), ", thread nf-test ");
 }
 
 }  // namespace

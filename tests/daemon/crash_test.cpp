@@ -98,6 +98,17 @@ TEST_F(CrashTest, ACrashLeavesABacktrace) {
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 }
 
+// The handler cannot run on the stack that is full.
+TEST_F(CrashTest, AnOverflowOfTheEnginesStackLeavesAReport) {
+  if (kHasSanitizer) {
+    return;  // sanitizers have reports of their own
+  }
+  EXPECT_EQ(run("", "NEARFIELDD_FAULT=overflow:5 " + state()), 128 + SIGSEGV);
+  ASSERT_EQ(reports().size(), 1U) << log();
+  EXPECT_THAT(test::file_text(reports().front()),
+              AllOf(HasSubstr(" crashed: SIGSEGV "), HasSubstr(", thread nf-engine ("), HasSubstr("names: c++filt")));
+}
+
 // PoCL's compiler has put a handler of its own there while the daemon started.
 TEST_F(CrashTest, ASignalOfAnotherProcessIsNamed) {
   start_live("", state());

@@ -1,5 +1,7 @@
 #include "imaging/pnah/fused_pnah.hpp"
 
+#include <CL/cl.h>
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -7,6 +9,7 @@
 #include <optional>
 #include <random>
 
+#include "core/error.hpp"
 #include "core/numerics.hpp"
 #include "imaging/plain_work_groups.hpp"
 #include "imaging/pnah/pnah_reference.hpp"
@@ -382,6 +385,28 @@ TEST(FusedPnah, OneLaunchMakesTheImagesOfThree) {
   }
 }
 
+/// The next launches of kernels by this program fail, as on a device that is short of resources.
+int failing_launches = 0;
+
+// Groups wait for each other by the number of launches: if one that failed counted, the next would never end.
+TEST(FusedPnah, AFrameAfterALaunchThatFailedIsRight) {
+  const test::PlainWorkGroups plain;
+  const ImagePlan plan = make_plan(16, 16, 2);
+  const auto spectra = measured_field(plan, 5U);
+  const auto expected = reference::pnah(test::widen(spectra), plan).images;
+  FusedPnah imager(device(), plan, in_one_launch(cut(1, 64, 8)));
+  const auto input = device().upload<ComplexF>(spectra, "test");
+  const auto status = device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0), "test");
+  for (int frame = 0; frame < 2; ++frame) {
+    failing_launches = 1;
+    EXPECT_THROW(imager.enqueue(input, status), DeviceError);
+    ASSERT_EQ(failing_launches, 0) << "all launches go through this program's clEnqueueNDRangeKernel";
+    device().enqueue_fill(imager.images(), ComplexF(std::numeric_limits<float>::quiet_NaN(), 1.0F), "test");
+    imager.enqueue(input, status);
+    EXPECT_LE(test::relative_l2(device().download(imager.images(), "test"), expected), kStageTolerance);
+  }
+}
+
 // Only where the axes are cut alike, and of frames that come one by one.
 TEST(FusedPnah, OneLaunchIsOfSquareArraysWithoutBatches) {
   EXPECT_FALSE(fits_one_launch(make_plan(16, 20, 1), cut(1, 64, 4)));
@@ -441,3 +466,16 @@ TEST(ShortDft, SplitsLengthsIntoNearFactors) {
 
 }  // namespace
 }  // namespace nearfield
+
+/// Stands before the loader's in this program.
+cl_int clEnqueueNDRangeKernel(  // NOLINT(readability-identifier-naming)
+    cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t* offset, const size_t* global,
+    const size_t* local, cl_uint events, const cl_event* waited, cl_event* event) {
+  static const auto of_loader =
+      reinterpret_cast<decltype(&clEnqueueNDRangeKernel)>(dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel"));
+  if (nearfield::failing_launches > 0) {
+    --nearfield::failing_launches;
+    return CL_OUT_OF_RESOURCES;
+  }
+  return of_loader(queue, kernel, dimensions, offset, global, local, events, waited, event);
+}

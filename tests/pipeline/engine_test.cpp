@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "cl/memory.hpp"
 #include "config/config.hpp"
@@ -91,6 +93,30 @@ TEST_P(EngineTest, LateProcessorsSeeTheGivenSpectra) {
   EXPECT_EQ(power_of(1), power_of(2));
   EXPECT_GT(power_of(1).front(), 0.0F);
   EXPECT_EQ(engine->read(batch, 1, 0).flags, engine->read(batch, 2, 0).flags);
+}
+
+// More processors than a word has bits; every other one is late.
+TEST_P(EngineTest, AnyNumberOfProcessorsWorkBesideTheFirst) {
+  constexpr std::size_t kProcessors = 70;
+  std::vector<std::string> keys;
+  for (std::size_t p = 0; p < kProcessors; ++p) {
+    keys.push_back("processors.p" + std::to_string(p) + ".kind=row_power");
+    keys.push_back("processors.p" + std::to_string(p) + ".every_hops=" + (p % 2 == 0 ? "1" : "3"));
+  }
+  EnginePlan plan = plan_of_spectra();
+  plan.settings.processors = load_settings("", keys).processors;
+  const std::unique_ptr<Engine> engine = make_engine(GetParam(), plan);
+  ASSERT_EQ(engine->processors(), 1 + kProcessors);
+  const FinishedBatch batch = engine->compute_spectra(some_spectra(engine->spectra_values()));
+  engine->compute_late(batch);
+  const auto power_of = [&](std::size_t processor) {
+    const auto values = values_of<float>(engine->read(batch, processor, 0).products[0]);
+    return std::vector<float>(values.begin(), values.end());
+  };
+  EXPECT_GT(power_of(1).front(), 0.0F);
+  for (std::size_t p = 2; p <= kProcessors; ++p) {
+    EXPECT_EQ(power_of(p), power_of(1)) << engine->header(p).processor;
+  }
 }
 
 // Calibration and inspection read spectra: nothing that an image alone needs may keep them from it.

@@ -217,6 +217,27 @@ TEST(IngestRing, ManyStreamsWhileTheReaderSleeps) {
   EXPECT_EQ(ring.counters().abandoned + ring.counters().overrun, 57U * 10U);
 }
 
+// Streams begin so quickly that entries are reused while the reader reads them: number, name and start belong together.
+TEST(IngestRing, AnAcceptedStreamIsOneThatBegan) {
+  IngestRing ring = small_ring();
+  constexpr std::uint32_t kAll = 20'000;
+  std::thread writer([&] {
+    for (std::uint32_t id = 1; id <= kAll; ++id) {
+      while (!ring.begin_stream(id, std::uint64_t{id} * 1000)) {
+        std::this_thread::yield();
+      }
+    }
+  });
+  StreamStart start;
+  while (start.number < kAll && ring.wait_for_stream(kNeverNs)) {
+    start = ring.accept_stream();
+    EXPECT_EQ(start.stream_id, start.number);
+    EXPECT_EQ(start.first_element, start.number * 1000);
+  }
+  writer.join();
+  EXPECT_EQ(start.number, kAll);
+}
+
 TEST(IngestRing, TheEndOfAStreamIsTold) {
   IngestRing ring = small_ring(256, 64);
   ring.begin_stream(1, 0);

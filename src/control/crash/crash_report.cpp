@@ -19,6 +19,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "core/system/threads.hpp"
+
 /// Between the signal and the end of the process only functions that are safe in a signal handler run. backtrace() is
 /// one of them because an earlier call has loaded libgcc, fmt::format_to_n() because it allocates nothing.
 namespace nearfield::control {
@@ -158,10 +160,8 @@ void report_crashes(const std::string& program, const std::string& version, cons
     }
   }
   void* frame = nullptr;
-  (void)backtrace(&frame, 1);                  // loads libgcc in advance
-  static std::array<std::byte, 65536> memory;  // for an overflow of this thread's own stack
-  const stack_t stack{.ss_sp = memory.data(), .ss_flags = 0, .ss_size = memory.size()};
-  ::sigaltstack(&stack, nullptr);
+  (void)backtrace(&frame, 1);  // loads libgcc in advance
+  give_signal_stack();
   for (const int signal : kCrashSignals) {
     struct sigaction present {};
     if (::sigaction(signal, nullptr, &present) == 0 && (present.sa_flags & SA_SIGINFO) == 0 &&

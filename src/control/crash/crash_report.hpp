@@ -15,8 +15,8 @@ std::filesystem::path crash_folder();
 /// first those of the handler, as backtrace_symbols_fd() writes them: MODULE(FUNCTION+0xOFFSET) with the mangled name
 /// of an exported function, else MODULE(+0xOFFSET). The signal's default action follows, so that core files are not
 /// affected. A signal that has a handler already, such as a sanitizer's, keeps it. The folder is made when a report is
-/// written; the newest nine older reports are kept there. To be called once, before other threads start; the calling
-/// thread also gets a stack for reports of a stack overflow.
+/// written; the newest nine older reports are kept there. To be called once, before other threads start. A report of a
+/// stack overflow needs give_signal_stack() in its thread, which the calling thread gets here.
 void report_crashes(const std::string& program, const std::string& version, const std::filesystem::path& folder);
 
 /// Installs the handlers of report_crashes() again if a library has replaced them since: LLVM, with which PoCL

@@ -30,8 +30,9 @@ void set_log_level(DaemonSettings::LogLevel level);
 /// Passes at most ten lines per period and cause to a logger; when a cause's period has ended, one line states the
 /// number of suppressed ones. A period is a second; while lines of its cause continue, each period is twice as long as
 /// the one before, up to a minute, so that endless repetition writes eleven lines a minute, and a period without a line
-/// resets it to a second. Every line ends in cause=NAME. Any thread may call; the mutex guards the counts, and no line
-/// is written while it is held.
+/// resets it to a second. Every line ends in cause=NAME. Any thread at ordinary priority may call: those of the daemon
+/// that do are the main one and those of control, health, recorder and room, while real-time threads (engine, source,
+/// watch) pass their counts to the main one. The mutex guards the counts, and no line is written while it is held.
 class RateLimitedLog {
  public:
   static constexpr int kMostLines = 10;

@@ -22,6 +22,7 @@ Worker::Worker(std::string name, std::function<void(const std::exception& error)
   tasks_.reserve(kMostWaiting);
   thread_ = std::jthread([this, priority](const std::stop_token& stop) {
     const Stoppable stoppable(stop);
+    give_signal_stack();
     leave_realtime();
     if (priority == Priority::kLow) {
       lower_priority();

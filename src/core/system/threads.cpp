@@ -6,7 +6,10 @@
 
 #include <cerrno>
 #include <climits>
+#include <csignal>
+#include <cstddef>
 #include <ctime>
+#include <memory>
 
 #include "core/system/clocks.hpp"
 
@@ -14,6 +17,24 @@ namespace nearfield {
 namespace {
 
 static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t), "a futex is a plain word");
+
+class SignalStack {
+ public:
+  SignalStack() {
+    const stack_t stack{.ss_sp = memory_.get(), .ss_flags = 0, .ss_size = kBytes};
+    ::sigaltstack(&stack, nullptr);
+  }
+  SignalStack(const SignalStack&) = delete;
+  SignalStack& operator=(const SignalStack&) = delete;
+  ~SignalStack() {
+    const stack_t none{.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
+    ::sigaltstack(&none, nullptr);
+  }
+
+ private:
+  static constexpr std::size_t kBytes = 65536;
+  std::unique_ptr<std::byte[]> memory_ = std::make_unique_for_overwrite<std::byte[]>(kBytes);
+};
 
 }  // namespace
 
@@ -34,6 +55,13 @@ bool WakeUp::sleep(std::uint32_t ticket, std::int64_t deadline_ns) {
 void WakeUp::wake() {
   calls_.fetch_add(1);
   syscall(SYS_futex, &calls_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+void give_signal_stack() {
+  stack_t present{};
+  if (::sigaltstack(nullptr, &present) == 0 && (present.ss_flags & SS_DISABLE) != 0) {
+    thread_local const SignalStack stack;
+  }
 }
 
 }  // namespace nearfield

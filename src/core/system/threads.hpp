@@ -91,6 +91,11 @@ class InheritingCondition {
   pthread_cond_t condition_ = PTHREAD_COND_INITIALIZER;
 };
 
+/// Gives the calling thread a stack for signal handlers, until the thread ends: without one an overflow of its own
+/// stack ends the process without a crash report. To be called where a thread starts. A thread that has one, such as
+/// from a sanitizer, keeps it.
+void give_signal_stack();
+
 /// Thrown when a computation is cancelled; not an error.
 struct Stopped : std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "stopped"; }

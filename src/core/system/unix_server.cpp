@@ -17,6 +17,7 @@
 
 #include "core/error.hpp"
 #include "core/system/clocks.hpp"
+#include "core/system/threads.hpp"
 
 namespace nearfield {
 namespace {
@@ -221,6 +222,7 @@ UnixServer::UnixServer(Options options, UnixService& service)
   }
   thread_ = std::thread([this] {
     block_all_signals();
+    give_signal_stack();
     service_->prepare_thread();
     serve();
   });

@@ -58,7 +58,8 @@ class InputWatch {
   std::int64_t judged_ns_ = 0;
   std::atomic<bool> doubts_{false};
 
-  mutable std::mutex mutex_;                   ///< guards what status() reads
+  /// Guards what status() reads, between the main thread and that of control, neither of which is real-time.
+  mutable std::mutex mutex_;
   std::array<std::string, kDoubts> in_doubt_;  ///< [Doubt], empty if there is none
   std::optional<double> measured_hz_;          ///< measured rate of elements
 };

@@ -101,11 +101,6 @@ namespace {
 static_assert(std::string_view(NF_RING_DEFAULT_SOCKET) == NF_SYSTEM_FOLDER "/" NF_FRAMES_SOCKET,
               "the public header names the service's socket");
 
-/// Name of a processor's channel. The first processor keeps its channel under any name.
-std::string channel_name(const ResultHeader& header, const Beginning& beginning) {
-  return beginning.processor == 0 ? "" : header.processor;
-}
-
 }  // namespace
 
 std::filesystem::path socket_of_processor(const std::filesystem::path& first, const std::string& processor) {
@@ -134,13 +129,13 @@ RingOutput::Channel& RingOutput::channel_of(const std::string& name) {
 }
 
 void RingOutput::prepare(const ResultHeader& header, const Beginning& beginning) {
-  Channel& channel = channel_of(channel_name(header, beginning));
+  Channel& channel = channel_of(place_name(header, beginning));
   const bool needed = channel.writer == nullptr || !channel.writer->fits(header);
   channel.prepared = needed ? std::make_unique<RingWriter>(header, beginning.epoch, options_) : nullptr;
 }
 
 void RingOutput::begin(const ResultHeader& header, const Beginning& beginning) {
-  const std::string name = channel_name(header, beginning);
+  const std::string name = place_name(header, beginning);
   Channel& channel = channel_of(name);
   if (channel.writer == nullptr || !channel.writer->fits(header)) {
     std::unique_ptr<RingWriter> next = std::move(channel.prepared);

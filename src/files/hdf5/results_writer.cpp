@@ -337,7 +337,8 @@ void ResultsWriter::begin(const ResultHeader& header, const Beginning& beginning
   if (!is_group_name(header.processor)) {
     throw ConfigError(fmt::format("processor \"{}\": expected a name without '/' and ','", header.processor));
   }
-  const std::string group = beginning.processor == 0 ? "" : place_in("", header.processor);
+  const std::string place = place_name(header, beginning);
+  const std::string group = place.empty() ? "" : place_in("", place);
   if (group.empty()) {
     state.write_root(header);
   } else {

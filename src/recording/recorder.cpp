@@ -76,20 +76,6 @@ std::optional<limits::LimitPlan> level_of(const ResultHeader& header, double abo
 
 }  // namespace
 
-std::string_view name_of(RecorderState state) {
-  switch (state) {
-    case RecorderState::kIdle:
-      return "idle";
-    case RecorderState::kArmed:
-      return "armed";
-    case RecorderState::kRecording:
-      return "recording";
-    case RecorderState::kEnded:
-      return "ended";
-  }
-  return "?";
-}
-
 Recorder::Recorder(RecorderOptions options)
     : options_(checked(std::move(options))),
       bits_(bits_capacity(options_), history_bit_times(options_), wire_words(options_.info)),
@@ -260,7 +246,7 @@ RecorderStatus Recorder::status() const {
   const std::lock_guard lock(mutex_);
   RecorderStatus status = status_;
   const Totals now = totals();
-  const Totals& last = status.state == RecorderState::kRecording ? now : at_end_;
+  const Totals& last = status.state == RecordingState::kRecording ? now : at_end_;
   status.dropped_pieces = last.dropped_pieces - at_begin_.dropped_pieces;
   status.dropped_images = last.dropped_images - at_begin_.dropped_images;
   status.all_dropped_pieces = now.dropped_pieces;

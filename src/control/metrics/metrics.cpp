@@ -166,20 +166,6 @@ json percentiles_ms(const LatencyCounts& counts) {
   return {{"median", at(0.5)}, {"p99", at(0.99)}, {"p999", at(0.999)}, {"max", at(1.0)}};
 }
 
-const char* name_of(RecordingState state) {
-  switch (state) {
-    case RecordingState::kIdle:
-      return "idle";
-    case RecordingState::kArmed:
-      return "armed";
-    case RecordingState::kRecording:
-      return "recording";
-    case RecordingState::kFailed:
-      break;
-  }
-  return "failed";
-}
-
 Metrics::Metrics(const MetricNames& names, std::int64_t now_ns)
     : names_(names),
       started_ns_(now_ns),
@@ -294,7 +280,7 @@ void Metrics::collect_run(std::vector<MetricFamily>& families) const {
   const RecordingState now = recording_.load(std::memory_order_relaxed);
   for (const RecordingState state :
        {RecordingState::kIdle, RecordingState::kArmed, RecordingState::kRecording, RecordingState::kFailed}) {
-    add_value(families.back(), now == state ? 1.0 : 0.0, {{"state", name_of(state)}});
+    add_value(families.back(), now == state ? 1.0 : 0.0, {{"state", std::string(name_of(state))}});
   }
   add_single(families, "recording_bytes", "Size of the recording so far", static_cast<double>(get(recording_bytes_)));
   const std::lock_guard lock(mutex_);

@@ -82,9 +82,7 @@ void image_silence(Engine& engine, const EnginePlan& plan, const LiveInput& inpu
       const std::uint64_t samples = std::min(span.end - fed, engine.piece_samples());
       if (plan.input == InputForm::kBits) {
         const std::span<std::uint32_t> room = engine.room_for_bits(samples * input.words_per_sample());
-        for (std::size_t word = 0; word < room.size(); ++word) {
-          room[word] = silence_word(word / input.words_per_element);
-        }
+        fill_silence(0, input.words_per_element, room);
         engine.push_bits(fed, room);
       } else {
         engine.push_samples(fed, std::span(quiet).first(samples * input.words_per_sample()));

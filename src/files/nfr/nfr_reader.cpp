@@ -39,13 +39,6 @@ void add_missing(std::vector<MissingRun>& missing, std::uint64_t first, std::uin
   }
 }
 
-void fill_silence(std::uint64_t first_bit_time, std::uint64_t words_per_bit_time, std::span<std::uint32_t> words) {
-  for (std::size_t i = 0; i < words.size(); i += words_per_bit_time) {
-    std::fill_n(words.begin() + static_cast<std::ptrdiff_t>(i), words_per_bit_time,
-                silence_word(first_bit_time + i / words_per_bit_time));
-  }
-}
-
 }  // namespace
 
 std::string text_of_losses(const BitsSummary& bits) {

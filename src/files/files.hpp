@@ -39,6 +39,17 @@ struct MissingRun {
   std::uint64_t first_bit_time = 0;
   std::uint64_t bit_times = 0;
 };
+/// Appends a run unless it is empty or `runs` is null; merges it with the last one if they touch.
+inline void append_run(std::vector<MissingRun>* runs, std::uint64_t first, std::uint64_t count) {
+  if (runs == nullptr || count == 0) {
+    return;
+  }
+  if (!runs->empty() && runs->back().first_bit_time + runs->back().bit_times == first) {
+    runs->back().bit_times += count;
+  } else {
+    runs->push_back({.first_bit_time = first, .bit_times = count});
+  }
+}
 
 struct CaptureInfo {
   MeasurementGeometry measurement;

@@ -25,18 +25,6 @@ void pause_processor() {
 #endif
 }
 
-/// Appends a run, merged with the last one if they touch.
-void add_run(std::vector<MissingRun>* runs, std::uint64_t first, std::uint64_t count) {
-  if (runs == nullptr || count == 0) {
-    return;
-  }
-  if (!runs->empty() && runs->back().first_bit_time + runs->back().bit_times == first) {
-    runs->back().bit_times += count;
-  } else {
-    runs->push_back({first, count});
-  }
-}
-
 }  // namespace
 
 /// Current end of the accepted stream, or its final end if another one has begun.
@@ -306,7 +294,7 @@ TakeResult IngestRing::copy_all(Position first, Position from, Position end, std
       std::ranges::fill(silent, 0U);
     }
     result.missing += stop - begin;
-    add_run(missing, begin - first, stop - begin);
+    append_run(missing, begin - first, stop - begin);
   };
   miss(first, from);
   for (Position position = from; position < end;) {

@@ -311,9 +311,4 @@ Configurator::Change Configurator::change(std::vector<std::string> set_so_far) {
   return change;
 }
 
-Settings Configurator::settings() const {
-  const std::lock_guard lock(mutex_);
-  return settings_;
-}
-
 }  // namespace nearfield::daemon

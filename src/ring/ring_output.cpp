@@ -81,16 +81,9 @@ std::unique_ptr<UnixClient> RingServer::admit(FileDescriptor socket) {
   return memory.valid() ? std::make_unique<RingReader>(std::move(socket)) : nullptr;
 }
 
-void RingServer::refuse(int socket, const PeerProcess& /*peer*/) {
-  ++refused_;
-  hand_over(socket, NF_RING_REFUSED);
-}
+void RingServer::refuse(int socket, const PeerProcess& /*peer*/) { hand_over(socket, NF_RING_REFUSED); }
 
-void RingServer::turn_away(int socket) {
-  const bool is_ready = offered().valid();
-  refused_ += is_ready ? 1U : 0U;
-  hand_over(socket, is_ready ? NF_RING_BUSY : NF_RING_NOT_READY);
-}
+void RingServer::turn_away(int socket) { hand_over(socket, offered().valid() ? NF_RING_BUSY : NF_RING_NOT_READY); }
 
 void RingServer::recover(const std::exception& error) {
   spdlog::error("{}: {}; all its readers are disconnected", socket_.string(), error.what());
@@ -161,12 +154,6 @@ void RingOutput::free_unused() {
 std::size_t RingOutput::readers() const {
   std::size_t readers = 0;
   channels_.for_each([&](const Channel& channel) { readers += channel.server->clients(); });
-  return readers;
-}
-
-std::uint64_t RingOutput::refused_readers() const {
-  std::uint64_t readers = 0;
-  channels_.for_each([&](const Channel& channel) { readers += channel.server->refused(); });
   return readers;
 }
 

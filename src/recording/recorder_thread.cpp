@@ -27,7 +27,7 @@ constexpr std::uint64_t kWritebackBytes = std::uint64_t{8} << 20U;
 constexpr std::uint64_t kEndBytes = 512;
 /// Least bytes left of the quota: with fewer, the next recording would end with its first bits.
 constexpr std::uint64_t kLeastBytes = std::uint64_t{1} << 20U;
-constexpr std::int64_t kLookNs = 1'000'000'000;
+constexpr std::int64_t kLookNs = kNsPerSecond;
 /// Most closed files of the current recording that are kept from being removed.
 constexpr std::size_t kMostParts = 128;
 
@@ -278,7 +278,7 @@ void Recorder::report_change() const {
 /// Opens a new file and writes its file record, twice, and the settings in effect.
 bool Recorder::open_file() {
   try {
-    file_ = std::make_unique<RecordingOutput>(options_.path, clock_ns(CLOCK_REALTIME) / 1'000'000'000);
+    file_ = std::make_unique<RecordingOutput>(options_.path, clock_ns(CLOCK_REALTIME) / kNsPerSecond);
   } catch (const IoError& error) {
     file_.reset();
     ends_ = {EndCause::kNotOpened, error.what()};

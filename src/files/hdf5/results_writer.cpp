@@ -10,6 +10,7 @@
 
 #include "core/images.hpp"
 #include "core/product.hpp"
+#include "core/system/clocks.hpp"
 #include "files/format.hpp"
 #include "files/hdf5/results_layout.hpp"
 #include "files/results_file.hpp"
@@ -21,7 +22,6 @@ using namespace results;
 
 constexpr h5::Storage kInPlace = h5::Storage::kInPlace;
 constexpr h5::Storage kPieces = h5::Storage::kPieces;
-constexpr double kSecondsPerNs = 1e-9;
 
 /// A processor whose frames are written.
 struct Written {

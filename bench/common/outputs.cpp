@@ -10,7 +10,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -76,10 +75,6 @@ nlohmann::ordered_json to_json(const Ceilings& c) {
           {"operations_per_s", c.operations_per_s},
           {"launch_and_wait_s", c.launch_and_wait_s},
           {"further_launch_s", c.further_launch_s}};
-}
-
-nlohmann::ordered_json finite_or_null(double value) {
-  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
 }
 
 namespace {

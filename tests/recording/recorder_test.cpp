@@ -638,7 +638,7 @@ TEST(Recorder, TheAccountOfEveryBitTimeIsTheSameInStatusAndFile) {
   const nfr::Reader reader{std::filesystem::path(status.path)};
   EXPECT_TRUE(reader.summary().bits == expected);
   EXPECT_EQ(reader.summary().bits.expected(), 650U);
-  const std::string text = describe_file(status.path);
+  const std::string text = text_of(facts_of_file(status.path));
   for (const char* fact :
        {"650 bit-times = 203 received + 447 missing",
         "bit-times 107 never sent by the source, 300 paused by the daemon, 40 overrun in its ring, 0 "

@@ -10,7 +10,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -78,10 +77,6 @@ nlohmann::ordered_json to_json(const Ceilings& c) {
           {"further_launch_s", c.further_launch_s}};
 }
 
-nlohmann::ordered_json finite_or_null(double value) {
-  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
-}
-
 namespace {
 
 constexpr const char* kProgram = "nearfield-bench-report";
@@ -101,16 +96,11 @@ std::string why_not_started(const std::string& file, int error) {
 /// Of a program that is started with these words, the first its file, and whose stderr goes to a new file: the status
 /// that it ends with, as of wait().
 int run(std::vector<std::string> words, const std::filesystem::path& messages) {
-  std::vector<char*> argv;
-  for (std::string& word : words) {
-    argv.push_back(word.data());
-  }
-  argv.push_back(nullptr);
   posix_spawn_file_actions_t actions{};
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages.c_str(), O_WRONLY | O_CREAT | O_EXCL, S_IRUSR);
   pid_t process = 0;
-  const int error = posix_spawnp(&process, argv.front(), &actions, nullptr, argv.data(), environ);
+  const int error = posix_spawnp(&process, words.front().c_str(), &actions, nullptr, argv_of(words).data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     throw NoInputError(fmt::format("can't start {}: {}", kProgram, why_not_started(words.front(), error)));

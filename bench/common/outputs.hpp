@@ -38,8 +38,6 @@ void write_text(const std::filesystem::path& path, std::string_view text);
 nlohmann::ordered_json report_head(std::string_view benchmark, const ocl::DeviceInfo& device);
 nlohmann::ordered_json to_json(const Distribution& distribution);
 nlohmann::ordered_json to_json(const Ceilings& ceilings);
-/// A number, or null where it is not finite.
-nlohmann::ordered_json finite_or_null(double value);
 
 /// Runs nearfield-bench-report, from beside this program or from PATH, on a report's JSON and waits for it; what it
 /// prints goes to this program's stdout. Throws an Error where it fails, with its message and exit code: NoInputError's

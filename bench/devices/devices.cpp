@@ -368,7 +368,7 @@ std::string to_json_text(const DevicesReport& report) {
                             {"frames", run.frames},
                             {"rounds", std::move(rounds)},
                             {"median_ratio", run.median_ratio()},
-                            {"difference", finite_or_null(run.difference)}});
+                            {"difference", run.difference}});
   }
   return json.dump(2) + "\n";
 }

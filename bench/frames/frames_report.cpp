@@ -268,7 +268,7 @@ nlohmann::ordered_json to_json(const Line& line) {
   return {{"slope_s", line.slope},
           {"offset_s", line.offset},
           {"residual_s", line.residual},
-          {"relative_residual", finite_or_null(line.relative_residual)}};
+          {"relative_residual", line.relative_residual}};
 }
 
 nlohmann::ordered_json run_json(const FrameRun& run, const Ceilings& ceilings) {
@@ -299,7 +299,7 @@ nlohmann::ordered_json run_json(const FrameRun& run, const Ceilings& ceilings) {
   if (run.what.sweep == kThesisSweep) {
     json["kernels_s"] = kernels_s(run);
     json["counted_kernels_s"] = counted_s(run);
-    json["thesis_s"] = finite_or_null(thesis_s(approach_of(run), run.frequencies()));
+    json["thesis_s"] = thesis_s(approach_of(run), run.frequencies());
   }
   for (std::size_t i = 0; i < run.timing.stages.size(); ++i) {
     const StageTiming& stage = run.timing.stages[i];
@@ -352,7 +352,7 @@ nlohmann::ordered_json to_json(const SustainedRun& run) {
           {"repeated_launches", run.repeated},
           {"checked_frames", run.check.frames},
           {"checked_windows", run.check.windows},
-          {"worst_relative_l2", finite_or_null(run.check.worst)},
+          {"worst_relative_l2", run.check.worst},
           {"most_relative_l2", kMostDifference},
           {"problem", run.problem()}};
 }
@@ -411,7 +411,7 @@ std::string to_json_text(const FrameReport& report) {
   for (const SweepLine& found : report.lines) {
     nlohmann::ordered_json line = {{"sweep", found.sweep}, {"of", found.what}};
     line.update(to_json(found.line));
-    line["exponent"] = finite_or_null(found.exponent);
+    line["exponent"] = found.exponent;
     json["lines"].push_back(line);
   }
   if (report.sustained) {

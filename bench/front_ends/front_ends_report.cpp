@@ -181,7 +181,7 @@ nlohmann::ordered_json run_json(const FrontEndRun& run) {
   nlohmann::ordered_json json = {
       {"variant", run.variant.name},     {"kind", run.variant.kind},
       {"use", name_of(run.variant.use)}, {"thesis", run.variant.thesis},
-      {"frequencies", run.frequencies},  {"thesis_s", finite_or_null(thesis_time_s(run.variant, run.frequencies))}};
+      {"frequencies", run.frequencies},  {"thesis_s", thesis_time_s(run.variant, run.frequencies)}};
   if (!run.problem.empty()) {
     json["problem"] = run.problem;
     return json;

@@ -252,7 +252,7 @@ std::string to_json_text(const ImagerReport& report) {
         {"path", run.path}, {"description", run.description}, {"frequencies", run.frequencies}};
     if (run.measured) {
       entry["plan_s"] = run.plan_s;
-      entry["difference"] = finite_or_null(run.difference);
+      entry["difference"] = run.difference;
       entry["wall_s"] = to_json(run.timing.wall_s);
       entry["device_s"] = to_json(run.timing.device_s);
       for (const StageTiming& stage : run.timing.stages) {

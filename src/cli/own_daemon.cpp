@@ -67,13 +67,7 @@ class SignalsWait {
     dup2(file, STDOUT_FILENO);
     dup2(file, STDERR_FILENO);
   }
-  std::vector<char*> argv;
-  argv.reserve(line.size() + 1);
-  for (std::string& argument : line) {
-    argv.push_back(argument.data());
-  }
-  argv.push_back(nullptr);
-  execvp(program_to_run(OwnDaemon::kProgram).c_str(), argv.data());
+  execvp(program_to_run(OwnDaemon::kProgram).c_str(), argv_of(line).data());
   _exit(errno == ENOENT ? static_cast<int>(ExitCode::kNoInput) : static_cast<int>(ExitCode::kIo));
 }
 

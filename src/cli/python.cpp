@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -36,18 +35,10 @@ sys.exit(main(sys.argv[4:]))
 void become_python(const PythonCommand& command, std::vector<std::string> arguments) {
   const char* const named = std::getenv("NEARFIELD_PYTHON");
   std::string python = named != nullptr && *named != '\0' ? named : "python3";
-  std::array<std::string, 6> head = {python, "-c", kStartModule, command.command, command.module, kInstall};
-  std::vector<char*> argv;
-  for (std::string& word : head) {
-    argv.push_back(word.data());
-  }
-  for (std::string& argument : arguments) {
-    argv.push_back(argument.data());
-  }
-  argv.push_back(nullptr);
+  arguments.insert(arguments.begin(), {python, "-c", kStartModule, command.command, command.module, kInstall});
   (void)std::fflush(stdout);
   setenv("NEARFIELD_PROGRAM", program_to_run("nearfield").c_str(), 1);
-  execvp(python.c_str(), argv.data());
+  execvp(python.c_str(), argv_of(arguments).data());
   if (errno == ENOENT) {
     throw NoInputError(fmt::format("{}: expected the program {} (NEARFIELD_PYTHON, or python3 of PATH), found none; {}",
                                    command.command, python, kInstall));

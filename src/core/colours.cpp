@@ -59,15 +59,6 @@ LinearRgb to_linear_rgb(const Lch& colour) {
           -0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s};
 }
 
-Lch to_lch(const LinearRgb& colour) {
-  const double l = std::cbrt(0.4122214708 * colour.red + 0.5363325363 * colour.green + 0.0514459929 * colour.blue);
-  const double m = std::cbrt(0.2119034982 * colour.red + 0.6806995451 * colour.green + 0.1073969566 * colour.blue);
-  const double s = std::cbrt(0.0883024619 * colour.red + 0.2817188376 * colour.green + 0.6299787005 * colour.blue);
-  const double a = 1.9779984951 * l - 2.4285922050 * m + 0.4505937099 * s;
-  const double b = 0.0259040371 * l + 0.7827717662 * m - 0.8086757660 * s;
-  return {0.2104542553 * l + 0.7936177850 * m - 0.0040720468 * s, std::hypot(a, b), std::atan2(b, a)};
-}
-
 Rgb8 to_srgb(const LinearRgb& colour) { return {encode(colour.red), encode(colour.green), encode(colour.blue)}; }
 
 LinearRgb to_linear_rgb(const Rgb8& colour) { return {decode(colour.red), decode(colour.green), decode(colour.blue)}; }

@@ -27,8 +27,6 @@ struct Rgb8 {
 };
 
 LinearRgb to_linear_rgb(const Lch& colour);
-/// Inverse of to_linear_rgb(); the hue lies in -pi to pi.
-Lch to_lch(const LinearRgb& colour);
 /// Gamma-encoded and rounded; values outside the gamut are clipped.
 Rgb8 to_srgb(const LinearRgb& colour);
 LinearRgb to_linear_rgb(const Rgb8& colour);

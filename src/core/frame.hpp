@@ -114,6 +114,11 @@ struct Beginning {
   std::vector<int> masked{};      ///< masked by the settings, ascending
 };
 
+/// Name of a processor's place at an output. The first processor keeps the plain place, "", under any name.
+inline std::string place_name(const ResultHeader& header, const Beginning& beginning) {
+  return beginning.processor == 0 ? "" : header.processor;
+}
+
 /// Microphones masked because they were found bad, in addition to those of the settings, until the next change.
 struct MaskChange {
   std::uint64_t first_bit_time = 0;  ///< first window computed with this mask, as Frame::first_bit_time

@@ -1,9 +1,11 @@
 #pragma once
+#include <algorithm>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +40,12 @@ std::vector<int> wire_bit_of_channel(WireLayout layout, const ArrayGeometry& geo
 
 /// Value of every word of bit-time t when nothing is known: all ones for odd t, else zero.
 constexpr std::uint32_t silence_word(std::uint64_t bit_time) { return (bit_time & 1U) != 0 ? 0xFFFFFFFFU : 0U; }
+/// Writes silence over whole bit-times from `first_bit_time` on.
+inline void fill_silence(std::uint64_t first_bit_time, std::size_t words_per_bit_time, std::span<std::uint32_t> words) {
+  for (; !words.empty(); words = words.subspan(words_per_bit_time)) {
+    std::ranges::fill(words.first(words_per_bit_time), silence_word(first_bit_time++));
+  }
+}
 
 /// Silence of one microphone in a packed word of 32 bit-times, first bit-time in the least significant bit.
 inline constexpr std::uint32_t kPackedSilence = 0xAAAAAAAAU;

@@ -25,6 +25,7 @@
 #include "config/load_yaml.hpp"
 #include "core/error.hpp"
 #include "core/system/clocks.hpp"
+#include "core/system/host.hpp"
 #include "daemon/warm_up/warm_child.hpp"
 
 namespace nearfield::daemon {
@@ -106,11 +107,9 @@ pid_t spawn(const FileDescriptor& request, const FileDescriptor& output, const F
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   use_default_signals(attributes);
-  std::string name = "nearfieldd";
-  std::string flag = "--warm";
-  const std::array<char*, 3> arguments = {name.data(), flag.data(), nullptr};
+  std::vector<std::string> words = {"nearfieldd", "--warm"};
   pid_t process = 0;
-  const int error = posix_spawn(&process, "/proc/self/exe", &actions, &attributes, arguments.data(), environ);
+  const int error = posix_spawn(&process, "/proc/self/exe", &actions, &attributes, argv_of(words).data(), environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
@@ -310,11 +309,6 @@ Configurator::Change Configurator::change(std::vector<std::string> set_so_far) {
   settings_ = std::move(next);
   set_ = std::move(set_so_far);
   return change;
-}
-
-Settings Configurator::settings() const {
-  const std::lock_guard lock(mutex_);
-  return settings_;
 }
 
 }  // namespace nearfield::daemon

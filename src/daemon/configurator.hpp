@@ -46,8 +46,6 @@ class Configurator {
   Change reload();
   /// Refuses the change whose child process runs, without waiting for it, and all later ones. From any thread.
   void close();
-  /// The settings in effect.
-  [[nodiscard]] Settings settings() const;
 
  private:
   Change change(std::vector<std::string> set_so_far);
@@ -58,7 +56,7 @@ class Configurator {
   Hooks hooks_;
   std::uint64_t ring_elements_;  ///< size when the source was made
   FileDescriptor closed_;        ///< readable after close()
-  mutable std::mutex mutex_;     ///< guards the following members
+  std::mutex mutex_;             ///< guards the following members
   Settings settings_;
   std::vector<std::string> set_;  ///< applied by set() since the last reload
   std::uint64_t epoch_ = 1;

@@ -3,17 +3,15 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/system/clocks.hpp"
 #include "daemon/live/accounts.hpp"
 
 namespace nearfield::daemon {
 namespace {
 
-constexpr double kMs = 1e3;
-constexpr double kNs_s = 1e-9;
-
 nlohmann::json percentiles_ms(const control::LatencyCounts& counts, std::int64_t largest_ns) {
   nlohmann::json out = control::percentiles_ms(counts);
-  out["max"] = kMs * kNs_s * static_cast<double>(largest_ns);
+  out["max"] = 1e3 * kSecondsPerNs * static_cast<double>(largest_ns);
   return out;
 }
 
@@ -42,7 +40,7 @@ void Summary::add(const FrameReport& report) {
 nlohmann::json Summary::json(const SourceCounters& source, double hop_rate_hz) const {
   const RingCounters& ring = source.ring;
   const Conservation sums = conservation(ring);
-  const double span_s = kNs_s * static_cast<double>(last_ns_ - first_ns_);
+  const double span_s = kSecondsPerNs * static_cast<double>(last_ns_ - first_ns_);
   const std::uint64_t hops = frames_ == 0 ? 0 : last_sequence_ - first_sequence_ + 1;
   const bool ring_balances =
       ring.received == ring.delivered + ring.overrun + ring.skipped + ring.abandoned + ring.pending;

@@ -399,6 +399,4 @@ std::string text_of(const std::vector<FileFact>& facts) {
   return text;
 }
 
-std::string describe_file(const std::filesystem::path& path) { return text_of(facts_of_file(path)); }
-
 }  // namespace nearfield

@@ -6,6 +6,7 @@
 
 #include "core/images.hpp"
 #include "core/product.hpp"
+#include "core/system/clocks.hpp"
 #include "files/facts.hpp"
 #include "files/results_file.hpp"
 
@@ -30,7 +31,6 @@ std::string text_of_frames(const ResultsReader& reader, std::size_t processor) {
 
 /// Empty if unknown.
 std::string text_of_rate(const std::vector<std::int64_t>& times_ns) {
-  constexpr double kSecondsPerNs = 1e-9;
   // Unsigned: the difference of a file's times may overflow.
   const std::uint64_t duration_ns =
       static_cast<std::uint64_t>(times_ns.back()) - static_cast<std::uint64_t>(times_ns.front());

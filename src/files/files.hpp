@@ -39,6 +39,17 @@ struct MissingRun {
   std::uint64_t first_bit_time = 0;
   std::uint64_t bit_times = 0;
 };
+/// Appends a run unless it is empty or `runs` is null; merges it with the last one if they touch.
+inline void append_run(std::vector<MissingRun>* runs, std::uint64_t first, std::uint64_t count) {
+  if (runs == nullptr || count == 0) {
+    return;
+  }
+  if (!runs->empty() && runs->back().first_bit_time + runs->back().bit_times == first) {
+    runs->back().bit_times += count;
+  } else {
+    runs->push_back({.first_bit_time = first, .bit_times = count});
+  }
+}
 
 struct CaptureInfo {
   MeasurementGeometry measurement;
@@ -213,7 +224,7 @@ struct SpectraFile {
   std::vector<std::complex<float>> spectra;  ///< [frame][frequency][row][column], Pa peak
 };
 SpectraFile read_spectra(const std::filesystem::path& path);
-void write_spectra(const std::filesystem::path& path, const SpectraFile& file);
+void write_spectra(const std::filesystem::path& path, const SpectraFile& file, const std::optional<Truth>& truth = {});
 
 /// Attributes format="nearfield-calibration", version=1; /gains complex [frequency][row][column], /frequencies_hz,
 /// /geometry with rows, columns, pitch_x_m, pitch_y_m, and /relative_error and /coherence if known.
@@ -231,8 +242,6 @@ std::vector<FileFact> facts_of_file(const std::filesystem::path& path, std::opti
                                     const std::vector<int>& channels = {});
 /// One fact per line after its name, with the facts aligned.
 std::string text_of(const std::vector<FileFact>& facts);
-/// text_of(facts_of_file()).
-std::string describe_file(const std::filesystem::path& path);
 
 /// Description of a file of cross-spectral matrices. Root attributes format="nearfield-cross-spectra", version=1; the
 /// last four members are attributes of /csm, from which Acoular's PowerSpectraImport can be filled
@@ -279,9 +288,6 @@ std::vector<double> read_mean_squares(const std::filesystem::path& path);
 /// /truth of a file of spectra, if it has one. Without its own frequencies it has those of the spectra. Throws as every
 /// reader of files.hpp.
 std::optional<Truth> read_spectra_truth(const std::filesystem::path& path);
-
-/// write_spectra() with /truth.
-void write_spectra_with_truth(const std::filesystem::path& path, const SpectraFile& file, const Truth& truth);
 
 /// HDF5: attributes format "nearfield-templates" and version 1, /geometry as in captures, /frequencies_hz, /positions_m
 /// [template][3], /templates [frequency][template][channel], /coherence [frequency][template] and

@@ -230,8 +230,6 @@ std::string place_in_words(const std::vector<LimitPlan::Coordinate>& position) {
   return text;
 }
 
-json number_or_null(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
-
 }  // namespace
 
 std::string text_of(const LimitEvent& event) {
@@ -247,21 +245,18 @@ json json_of(const LimitEvent& event) {
   json position = json::object();
   for (const LimitPlan::Coordinate& coordinate : event.position) {
     position[coordinate.name] =
-        coordinate.values.size() == 1 ? number_or_null(coordinate.values.front()) : json(coordinate.values);
+        coordinate.values.size() == 1 ? json(coordinate.values.front()) : json(coordinate.values);
   }
-  return {{"name", event.name},
-          {"event", event.begins ? "begin" : "end"},
-          {"tai_ns", event.tai_ns},
-          {"value", number_or_null(event.value)},
-          {"largest", number_or_null(event.largest)},
-          {"unit", event.unit},
+  return {{"name", event.name},       {"event", event.begins ? "begin" : "end"},
+          {"tai_ns", event.tai_ns},   {"value", event.value},
+          {"largest", event.largest}, {"unit", event.unit},
           {"position", position}};
 }
 
 json json_of(const LimitState& state) {
   return {{"name", state.name},
           {"state", state.is_above ? "above" : "ok"},
-          {"value", number_or_null(state.value)},
+          {"value", state.value},
           {"unit", state.unit},
           {"since", state.since_tai_ns == 0 ? json(nullptr) : json(state.since_tai_ns)},
           {"events", state.events}};

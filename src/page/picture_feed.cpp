@@ -115,11 +115,6 @@ PictureFeed::Ring* PictureFeed::find(const std::string& processor) {
   return found == rings_.end() ? nullptr : &found->second;
 }
 
-bool PictureFeed::lacks_some() const {
-  return rings_.empty() ||
-         std::any_of(rings_.begin(), rings_.end(), [](const auto& entry) { return entry.second.handle == nullptr; });
-}
-
 void PictureFeed::want(Ring& ring, std::set<std::string> wanted) {
   if (wanted != ring.wanted) {
     ring.wanted = std::move(wanted);

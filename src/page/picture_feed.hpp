@@ -65,8 +65,6 @@ class PictureFeed {
   [[nodiscard]] Ring* find(const std::string& processor);
   /// Reason for the missing ring of the first processor; NF_RING_OK while it exists.
   [[nodiscard]] nf_ring_status first_status() const { return first_; }
-  /// True if some ring has ended or was never found.
-  [[nodiscard]] bool lacks_some() const;
 
   /// Sets the products that a ring copies from its next read on.
   void want(Ring& ring, std::set<std::string> wanted);

@@ -76,20 +76,6 @@ std::optional<limits::LimitPlan> level_of(const ResultHeader& header, double abo
 
 }  // namespace
 
-std::string_view name_of(RecorderState state) {
-  switch (state) {
-    case RecorderState::kIdle:
-      return "idle";
-    case RecorderState::kArmed:
-      return "armed";
-    case RecorderState::kRecording:
-      return "recording";
-    case RecorderState::kEnded:
-      return "ended";
-  }
-  return "?";
-}
-
 Recorder::Recorder(RecorderOptions options)
     : options_(checked(std::move(options))),
       bits_(bits_capacity(options_), history_bit_times(options_), wire_words(options_.info)),
@@ -141,31 +127,30 @@ void Recorder::begin(const ResultHeader& header, const Beginning& beginning) {
   if (const std::string flaw = nfr::flaw_of_recorded(header); !flaw.empty()) {
     throw ConfigError(fmt::format("recording: frames of {} can't be recorded: {}", header.processor, flaw));
   }
-  Layout layout{.places = places_of(header), .level = {}};
-  if (options_.is_by_level()) {
-    layout.level = level_of(header, options_.settings.level);
-  }
+  Layout layout{.places = places_of(header),
+                .level = options_.is_by_level() ? level_of(header, options_.settings.level) : std::nullopt};
   const std::uint64_t bytes = layout.places.bytes;
   if (options_.images && bytes > queue_bytes(options_.settings.images_queue_bytes) / 2) {
     throw ConfigError(
         fmt::format("recording.images_queue_bytes: expected at least two frames of {}, of {} bytes, found {}",
                     header.processor, bytes, options_.settings.images_queue_bytes));
   }
-  std::vector<Layout> layouts = beginning.processor == 0 ? std::vector<Layout>() : layouts_;
-  layouts.resize(std::max(layouts.size(), beginning.processor + 1));
-  layouts[beginning.processor] = std::move(layout);
-  const auto first =
-      std::find_if(layouts.begin(), layouts.end(), [](const Layout& one) { return one.level.has_value(); });
   payload_.reserve(1 + 2 * header.products.size());  // each product with its padding
   EpochText text{.key = {.epoch = beginning.epoch, .processor = beginning.processor},
                  .json = nfr::to_json({.epoch = beginning.epoch, .processor = beginning.processor, .header = header})};
   const std::lock_guard lock(mutex_);
+  if (!epochs_.empty() && epochs_.back().key.epoch != beginning.epoch) {
+    layouts_.clear();
+  }
+  layouts_.resize(std::max(layouts_.size(), beginning.processor + 1));
+  layouts_[beginning.processor] = std::move(layout);
+  const auto first =
+      std::find_if(layouts_.begin(), layouts_.end(), [](const Layout& one) { return one.level.has_value(); });
+  watched_ = first == layouts_.end() ? std::nullopt : std::optional(static_cast<std::size_t>(first - layouts_.begin()));
   epochs_.push_back(std::move(text));
-  if (epochs_.size() > kMostEpochs * layouts.size()) {
+  if (epochs_.size() > kMostEpochs * layouts_.size()) {
     epochs_.pop_front();
   }
-  watched_ = first == layouts.end() ? std::nullopt : std::optional(static_cast<std::size_t>(first - layouts.begin()));
-  layouts_ = std::move(layouts);
 }
 
 /// Null if the frame's processor has not begun, or its products differ from those of its header.
@@ -261,7 +246,7 @@ RecorderStatus Recorder::status() const {
   const std::lock_guard lock(mutex_);
   RecorderStatus status = status_;
   const Totals now = totals();
-  const Totals& last = status.state == RecorderState::kRecording ? now : at_end_;
+  const Totals& last = status.state == RecordingState::kRecording ? now : at_end_;
   status.dropped_pieces = last.dropped_pieces - at_begin_.dropped_pieces;
   status.dropped_images = last.dropped_images - at_begin_.dropped_images;
   status.all_dropped_pieces = now.dropped_pieces;

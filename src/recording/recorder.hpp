@@ -17,6 +17,7 @@
 #include "core/daemon_settings.hpp"
 #include "core/frame.hpp"
 #include "core/product.hpp"
+#include "core/recording_state.hpp"
 #include "core/system/threads.hpp"
 #include "files/nfr/nfr_format.hpp"
 #include "limits/limit_plan.hpp"
@@ -55,16 +56,8 @@ struct RecorderOptions {
   [[nodiscard]] bool is_by_rise() const { return is_by_level() || settings.trigger == DaemonSettings::Trigger::kLimit; }
 };
 
-enum class RecorderState {
-  kIdle,       ///< stores nothing
-  kArmed,      ///< keeps the history, waits for a trigger
-  kRecording,  ///< writes
-  kEnded       ///< like kIdle, after a recording; status() gives the reason
-};
-std::string_view name_of(RecorderState state);
-
 struct RecorderStatus {
-  RecorderState state = RecorderState::kIdle;
+  RecordingState state = RecordingState::kIdle;
   EndCause end_cause = EndCause::kNone;  ///< cause of the last recording's end
   std::string end_reason;                ///< end_cause in words, with the system's reason
   std::string path;                      ///< last file of the recording
@@ -191,7 +184,7 @@ class Recorder : public BitsTap, public Output {
   void sync();
   void check_level();
   void set_lanes(Lane::Mode mode);
-  void set_state(RecorderState state);
+  void set_state(RecordingState state);
   [[nodiscard]] double seconds_in_file() const;
   [[nodiscard]] Totals totals() const;
   [[nodiscard]] static EpochKey epoch_at(const Lane& lane, std::uint64_t position);
@@ -228,7 +221,7 @@ class Recorder : public BitsTap, public Output {
   Totals at_end_;
 
   // For the writer only:
-  RecorderState state_ = RecorderState::kIdle;
+  RecordingState state_ = RecordingState::kIdle;
   bool is_rearmed_ = false;  ///< goes back to armed when the recording ends
   bool is_by_level_ = false;
   bool has_drained_ = false;  ///< since it slept last

@@ -28,7 +28,7 @@ constexpr std::uint64_t kWritebackBytes = std::uint64_t{8} << 20U;
 constexpr std::uint64_t kEndBytes = 512;
 /// Least bytes left of the quota: with fewer, the next recording would end with its first bits.
 constexpr std::uint64_t kLeastBytes = std::uint64_t{1} << 20U;
-constexpr std::int64_t kLookNs = 1'000'000'000;
+constexpr std::int64_t kLookNs = kNsPerSecond;
 /// Most closed files of the current recording that are kept from being removed.
 constexpr std::size_t kMostParts = 128;
 
@@ -43,10 +43,10 @@ void Recorder::run() {
       ++executed_count_;
       executed_.notify_all();
     }
-    if (state_ == RecorderState::kArmed && has_risen_.exchange(false)) {
+    if (state_ == RecordingState::kArmed && has_risen_.exchange(false)) {
       begin(BeganBy::kRise);
     }
-    if (state_ == RecorderState::kRecording) {
+    if (state_ == RecordingState::kRecording) {
       if (!options_.images) {
         (void)follow_epoch();
       }
@@ -78,7 +78,7 @@ std::optional<Recorder::Request> Recorder::next_request() {
 /// Sleeps until a request is there, and while armed until a rise. During a recording it sleeps for kPaceNs, in which
 /// data wake nobody; where there were none, until there are some, or until sync() is due.
 void Recorder::wait_for_work() {
-  const bool is_recording = state_ == RecorderState::kRecording;
+  const bool is_recording = state_ == RecordingState::kRecording;
   const bool paces = is_recording && std::exchange(has_drained_, false);
   std::int64_t deadline_ns = std::numeric_limits<std::int64_t>::max();
   if (paces) {
@@ -98,7 +98,7 @@ void Recorder::wait_for_work() {
 }
 
 bool Recorder::has_work() {
-  if (state_ == RecorderState::kArmed && has_risen_.load()) {
+  if (state_ == RecordingState::kArmed && has_risen_.load()) {
     return true;
   }
   const auto has_data = [](const Lane& lane) { return lane.head() != lane.tail(); };
@@ -110,22 +110,22 @@ bool Recorder::has_work() {
 }
 
 void Recorder::execute(Request request) {
-  const bool records = state_ == RecorderState::kRecording;
+  const bool records = state_ == RecordingState::kRecording;
   switch (request) {
     case Request::kArm:
       is_rearmed_ = true;
-      if (!records && state_ != RecorderState::kArmed) {
+      if (!records && state_ != RecordingState::kArmed) {
         has_risen_ = false;
         armings_.fetch_add(1);
         set_lanes(Lane::Mode::kHistory);
-        set_state(RecorderState::kArmed);
+        set_state(RecordingState::kArmed);
       }
       break;
     case Request::kDisarm:
       is_rearmed_ = false;
-      if (state_ == RecorderState::kArmed) {
+      if (state_ == RecordingState::kArmed) {
         set_lanes(Lane::Mode::kOff);
-        set_state(RecorderState::kIdle);
+        set_state(RecordingState::kIdle);
       }
       break;
     case Request::kStart:
@@ -134,7 +134,7 @@ void Recorder::execute(Request request) {
       }
       break;
     case Request::kTrigger:
-      if (state_ == RecorderState::kArmed) {
+      if (state_ == RecordingState::kArmed) {
         begin(BeganBy::kTrigger);
       }
       break;
@@ -143,9 +143,9 @@ void Recorder::execute(Request request) {
       is_rearmed_ = false;
       if (records) {
         end_recording(EndCause::kStopped, "");
-      } else if (state_ == RecorderState::kArmed) {
+      } else if (state_ == RecordingState::kArmed) {
         set_lanes(Lane::Mode::kOff);
-        set_state(RecorderState::kIdle);
+        set_state(RecordingState::kIdle);
       }
       quits_ = request == Request::kQuit;
       break;
@@ -184,13 +184,13 @@ void Recorder::begin(BeganBy cause) {
     const std::lock_guard lock(mutex_);
     at_begin_ = totals();
     RecorderStatus fresh;
-    fresh.state = RecorderState::kRecording;
+    fresh.state = RecordingState::kRecording;
     fresh.recordings = status_.recordings + 1;
     fresh.refused = status_.refused;
     fresh.began_by = text_of(cause);
     status_ = fresh;
   }
-  state_ = RecorderState::kRecording;
+  state_ = RecordingState::kRecording;
   if (open_file()) {
     // The history holds one stream. If another begins now, the lane has a marker of it, unless it was off.
     const std::uint64_t of_history = bits_.restarts();
@@ -264,8 +264,8 @@ void Recorder::refuse(EndCause cause, const std::string& reason) {
     status_.path.clear();
     status_.end_cause = cause;
     status_.end_reason = fmt::format("{} ({})", name_of(cause), reason);
-    if (state_ != RecorderState::kArmed) {
-      state_ = status_.state = RecorderState::kEnded;
+    if (state_ != RecordingState::kArmed) {
+      state_ = status_.state = RecordingState::kEnded;
     }
   }
   report_change();
@@ -280,7 +280,7 @@ void Recorder::report_change() const {
 /// Opens a new file and writes its file record, twice, and the settings in effect.
 bool Recorder::open_file() {
   try {
-    file_ = std::make_unique<RecordingOutput>(options_.path, clock_ns(CLOCK_REALTIME) / 1'000'000'000);
+    file_ = std::make_unique<RecordingOutput>(options_.path, clock_ns(CLOCK_REALTIME) / kNsPerSecond);
   } catch (const IoError& error) {
     file_.reset();
     ends_ = {EndCause::kNotOpened, error.what()};
@@ -390,7 +390,7 @@ void Recorder::end_recording(EndCause cause, const std::string& reason) {
     status_.end_cause = closed.first;
     status_.end_reason = closed.second.empty() ? std::string(name_of(closed.first))
                                                : fmt::format("{} ({})", name_of(closed.first), closed.second);
-    state_ = status_.state = is_rearmed_ ? RecorderState::kArmed : RecorderState::kEnded;
+    state_ = status_.state = is_rearmed_ ? RecordingState::kArmed : RecordingState::kEnded;
   }
   report_change();
 }
@@ -635,7 +635,7 @@ void Recorder::set_lanes(Lane::Mode mode) {
   images_.set_mode(options_.images && keeps ? mode : Lane::Mode::kOff);
 }
 
-void Recorder::set_state(RecorderState state) {
+void Recorder::set_state(RecordingState state) {
   state_ = state;
   const std::lock_guard lock(mutex_);
   status_.state = state;

@@ -81,16 +81,9 @@ std::unique_ptr<UnixClient> RingServer::admit(FileDescriptor socket) {
   return memory.valid() ? std::make_unique<RingReader>(std::move(socket)) : nullptr;
 }
 
-void RingServer::refuse(int socket, const PeerProcess& /*peer*/) {
-  ++refused_;
-  hand_over(socket, NF_RING_REFUSED);
-}
+void RingServer::refuse(int socket, const PeerProcess& /*peer*/) { hand_over(socket, NF_RING_REFUSED); }
 
-void RingServer::turn_away(int socket) {
-  const bool is_ready = offered().valid();
-  refused_ += is_ready ? 1U : 0U;
-  hand_over(socket, is_ready ? NF_RING_BUSY : NF_RING_NOT_READY);
-}
+void RingServer::turn_away(int socket) { hand_over(socket, offered().valid() ? NF_RING_BUSY : NF_RING_NOT_READY); }
 
 void RingServer::recover(const std::exception& error) {
   spdlog::error("{}: {}; all its readers are disconnected", socket_.string(), error.what());
@@ -100,11 +93,6 @@ namespace {
 
 static_assert(std::string_view(NF_RING_DEFAULT_SOCKET) == NF_SYSTEM_FOLDER "/" NF_FRAMES_SOCKET,
               "the public header names the service's socket");
-
-/// Name of a processor's channel. The first processor keeps its channel under any name.
-std::string channel_name(const ResultHeader& header, const Beginning& beginning) {
-  return beginning.processor == 0 ? "" : header.processor;
-}
 
 }  // namespace
 
@@ -134,13 +122,13 @@ RingOutput::Channel& RingOutput::channel_of(const std::string& name) {
 }
 
 void RingOutput::prepare(const ResultHeader& header, const Beginning& beginning) {
-  Channel& channel = channel_of(channel_name(header, beginning));
+  Channel& channel = channel_of(place_name(header, beginning));
   const bool needed = channel.writer == nullptr || !channel.writer->fits(header);
   channel.prepared = needed ? std::make_unique<RingWriter>(header, beginning.epoch, options_) : nullptr;
 }
 
 void RingOutput::begin(const ResultHeader& header, const Beginning& beginning) {
-  const std::string name = channel_name(header, beginning);
+  const std::string name = place_name(header, beginning);
   Channel& channel = channel_of(name);
   if (channel.writer == nullptr || !channel.writer->fits(header)) {
     std::unique_ptr<RingWriter> next = std::move(channel.prepared);
@@ -166,12 +154,6 @@ void RingOutput::free_unused() {
 std::size_t RingOutput::readers() const {
   std::size_t readers = 0;
   channels_.for_each([&](const Channel& channel) { readers += channel.server->clients(); });
-  return readers;
-}
-
-std::uint64_t RingOutput::refused_readers() const {
-  std::uint64_t readers = 0;
-  channels_.for_each([&](const Channel& channel) { readers += channel.server->refused(); });
   return readers;
 }
 

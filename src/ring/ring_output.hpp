@@ -1,5 +1,4 @@
 #pragma once
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -34,7 +33,6 @@ class RingServer : private UnixService {
   /// Sends a duplicate of this descriptor to clients from now on. Throws IoError.
   void offer(int memory);
   [[nodiscard]] std::size_t clients() const { return server_.clients(); }
-  [[nodiscard]] std::uint64_t refused() const { return refused_; }
   /// Called by the server's thread after an error that disconnected all readers: logs it. Readers find that the
   /// connection is closed, and open the ring again.
   void recover(const std::exception& error) override;
@@ -48,8 +46,7 @@ class RingServer : private UnixService {
   std::filesystem::path socket_;
   InheritingMutex mutex_;  ///< guards memory_
   FileDescriptor memory_;  ///< sent to clients
-  std::atomic<std::uint64_t> refused_ = 0;
-  UnixServer server_;  ///< last: its thread uses the rest
+  UnixServer server_;      ///< last: its thread uses the rest
 };
 
 /// Publishes every frame to readers on this host: for each processor a ring and the socket over which readers receive
@@ -76,7 +73,6 @@ class RingOutput : public Output {
 
   /// Total over all processors.
   [[nodiscard]] std::size_t readers() const;
-  [[nodiscard]] std::uint64_t refused_readers() const;
   /// Null for a processor that has not begun.
   [[nodiscard]] const RingWriter* writer(std::size_t processor = 0) const;
 

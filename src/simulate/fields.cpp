@@ -83,19 +83,6 @@ FieldValue piston_field(const Piston& piston, const Tonal& tonal, const Point& p
           piston.velocity_m_s * (direct - rim_velocity / pi)};
 }
 
-FieldValue wave_field(const Wave& wave, const Tonal& tonal, const Point& point) {
-  const double k = tonal.wavenumber_rad_per_m();
-  const double squared = k * k - wave.kx_rad_per_m * wave.kx_rad_per_m - wave.ky_rad_per_m * wave.ky_rad_per_m;
-  const Complex kz = squared >= 0 ? Complex(std::sqrt(squared)) : Complex(0.0, -std::sqrt(-squared));
-  const double along_x = wave.kx_rad_per_m * point.x_m;
-  const double along_y = wave.ky_rad_per_m * point.y_m;
-  const Complex shape = wave.shape == Wave::Shape::kPlane
-                            ? turn(-along_x - along_y)
-                            : Complex(std::sin(along_x + wave.phase_x_rad) * std::sin(along_y + wave.phase_y_rad));
-  const Complex pressure = wave.pressure_pa * shape * std::exp(-kJ * kz * point.z_m);
-  return {pressure, pressure * kz / (tonal.angular_frequency_rad_per_s() * tonal.medium.density_kg_m3)};
-}
-
 namespace {
 
 /// sin(m angle) for m = 0 .. sines.size() - 1, by sin((m+1)a) = 2 cos(a) sin(m a) - sin((m-1)a).

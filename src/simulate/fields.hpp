@@ -70,17 +70,4 @@ std::complex<double> plate_velocity(const Plate& plate, double x_m, double y_m);
 /// not.
 std::complex<double> plate_pressure(const Plate& plate, const Tonal& tonal, const Point& point);
 
-/// p = S(x, y) e^{-j kz z}; S is e^{-j(kx x + ky y)} of a plane wave, or sin(kx x + phase_x) sin(ky y + phase_y).
-/// kz = sqrt(k^2 - kr^2), or -j sqrt(kr^2 - k^2) when the wave is evanescent.
-struct Wave {
-  enum class Shape { kPlane, kSinSin };
-  Shape shape = Shape::kPlane;
-  double kx_rad_per_m = 0.0;
-  double ky_rad_per_m = 0.0;
-  double phase_x_rad = 0.0;  ///< sin-sin only
-  double phase_y_rad = 0.0;  ///< sin-sin only
-  std::complex<double> pressure_pa = 1.0;
-};
-FieldValue wave_field(const Wave& wave, const Tonal& tonal, const Point& point);
-
 }  // namespace nearfield

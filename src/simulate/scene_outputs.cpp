@@ -151,7 +151,7 @@ SimulationReport simulate_spectra(const Scene& scene, const std::filesystem::pat
       file.spectra[i] = 0.0F;
     }
   }
-  write_spectra_with_truth(output, file, truth);
+  write_spectra(output, file, truth);
   SimulationReport report;
   add_mesh_errors(scene, report);
   if (scene.noise_pa > 0.0) {

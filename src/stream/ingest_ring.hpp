@@ -299,7 +299,6 @@ class IngestRing {
                                         std::uint32_t* words, std::vector<MissingRun>* missing);
   StreamStart newest_stream(Position& begin) const;
   void wait_for_store_below(Position end) const;
-  void fill_silence(Position begin, Position end, std::uint32_t* words) const;
 
   RingSettings settings_;
   std::uint64_t mask_;

@@ -25,18 +25,6 @@ void pause_processor() {
 #endif
 }
 
-/// Appends a run, merged with the last one if they touch.
-void add_run(std::vector<MissingRun>* runs, std::uint64_t first, std::uint64_t count) {
-  if (runs == nullptr || count == 0) {
-    return;
-  }
-  if (!runs->empty() && runs->back().first_bit_time + runs->back().bit_times == first) {
-    runs->back().bit_times += count;
-  } else {
-    runs->push_back({first, count});
-  }
-}
-
 }  // namespace
 
 /// Current end of the accepted stream, or its final end if another one has begun.
@@ -298,18 +286,24 @@ std::optional<TakeResult> IngestRing::copy_held(const HeldElements& held, std::u
 TakeResult IngestRing::copy_all(Position first, Position from, Position end, std::uint32_t* words,
                                 std::vector<MissingRun>* missing, Copying copying) const {
   TakeResult result;
-  result.missing = from - first;
-  fill_silence(first, from, words);
-  add_run(missing, 0, from - first);
+  const std::size_t element_words = settings_.words_per_element;
+  const auto miss = [&](Position begin, Position stop) {
+    const std::span silent(words + (begin - first) * element_words, (stop - begin) * element_words);
+    if (settings_.kind == PayloadKind::kBits) {
+      fill_silence(begin, element_words, silent);  // position and element have the same parity
+    } else {
+      std::ranges::fill(silent, 0U);
+    }
+    result.missing += stop - begin;
+    append_run(missing, begin - first, stop - begin);
+  };
+  miss(first, from);
   for (Position position = from; position < end;) {
     const ReceivedMap::Run run = received_.run(position, end);
-    std::uint32_t* out = words + (position - first) * settings_.words_per_element;
     if (run.received) {
-      copy_out(position, run.end, out, copying, result.capture_mono_ns);
+      copy_out(position, run.end, words + (position - first) * element_words, copying, result.capture_mono_ns);
     } else {
-      fill_silence(position, run.end, out);
-      result.missing += run.end - position;
-      add_run(missing, position - first, run.end - position);
+      miss(position, run.end);
     }
     position = run.end;
   }
@@ -332,13 +326,6 @@ void IngestRing::copy_out(Position begin, Position end, std::uint32_t* words, Co
   for (Position stamp = begin / stamp_elements_; stamp * stamp_elements_ < end; ++stamp) {
     newest_ns =
         std::max(newest_ns, stamps_[slot(stamp * stamp_elements_) / stamp_elements_].load(std::memory_order_relaxed));
-  }
-}
-
-void IngestRing::fill_silence(Position begin, Position end, std::uint32_t* words) const {
-  for (Position position = begin; position < end; ++position) {  // position and element have the same parity
-    const std::uint32_t word = settings_.kind == PayloadKind::kBits ? silence_word(position) : 0;
-    words = std::fill_n(words, settings_.words_per_element, word);
   }
 }
 

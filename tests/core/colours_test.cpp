@@ -18,6 +18,16 @@ bool in_gamut(const LinearRgb& colour) {
   return inside(colour.red) && inside(colour.green) && inside(colour.blue);
 }
 
+/// Inverse of to_linear_rgb(); the hue lies in -pi to pi.
+Lch to_lch(const LinearRgb& colour) {
+  const double l = std::cbrt(0.4122214708 * colour.red + 0.5363325363 * colour.green + 0.0514459929 * colour.blue);
+  const double m = std::cbrt(0.2119034982 * colour.red + 0.6806995451 * colour.green + 0.1073969566 * colour.blue);
+  const double s = std::cbrt(0.0883024619 * colour.red + 0.2817188376 * colour.green + 0.6299787005 * colour.blue);
+  const double a = 1.9779984951 * l - 2.4285922050 * m + 0.4505937099 * s;
+  const double b = 0.0259040371 * l + 0.7827717662 * m - 0.8086757660 * s;
+  return {0.2104542553 * l + 0.7936177850 * m - 0.0040720468 * s, std::hypot(a, b), std::atan2(b, a)};
+}
+
 double lightness(const Rgb8& colour) { return to_lch(to_linear_rgb(colour)).lightness; }
 
 // White, and sRGB red as tabulated by OKLab's author: L 0.628, a 0.225, b 0.126.

@@ -16,7 +16,7 @@ using testing::Not;
 
 /// The facts of a description, without the first line, which names a file of the test's own.
 std::string facts_of(const std::filesystem::path& path) {
-  const std::string text = describe_file(path);
+  const std::string text = text_of(facts_of_file(path));
   EXPECT_THAT(text, testing::StartsWith("file          " + path.string() + " ("));
   return text.substr(text.find('\n') + 1);
 }
@@ -112,7 +112,7 @@ TEST(Describe, PlacesAreWithoutTheRoundingOfTheirMean) {
   write_calibration(folder / "k.h5", {.geometry = geometry_of({{0.1, 0.1, 0.1}, {0.2, 0.7, 0.1}, {0.6, 0.3, 0.1}}),
                                       .frequencies_hz = {500.0},
                                       .gains = std::vector<std::complex<float>>(3, 1.0F)});
-  EXPECT_THAT(describe_file(folder / "k.h5"), HasSubstr(" m in y, 0 to 0 m in z\n"));
+  EXPECT_THAT(text_of(facts_of_file(folder / "k.h5")), HasSubstr(" m in y, 0 to 0 m in z\n"));
 }
 
 TEST(Describe, Spectra) {

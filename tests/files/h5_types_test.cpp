@@ -129,7 +129,7 @@ TEST(H5Types, NoDamagedByteEndsTheProcess) {
           std::string bytes = good;
           bytes[place] = value;
           write_text(folder / "bad.h5", bytes);
-          const std::string error = error_of([&] { (void)describe_file(folder / "bad.h5"); });
+          const std::string error = error_of([&] { (void)text_of(facts_of_file(folder / "bad.h5")); });
           if (!error.empty() && !error.starts_with("data: ")) {
             throw std::runtime_error(error);
           }
@@ -184,7 +184,7 @@ TEST(H5Types, FilesThatAreStillWrittenAreNamed) {
   ASSERT_GE(H5Fstart_swmr_write(written.id()), 0);
   H5Fflush(written.id(), H5F_SCOPE_GLOBAL);
   std::filesystem::copy_file(folder / "swmr.h5", folder / "copy.h5");
-  EXPECT_THAT(error_of([&] { (void)describe_file(folder / "copy.h5"); }),
+  EXPECT_THAT(error_of([&] { (void)text_of(facts_of_file(folder / "copy.h5")); }),
               HasSubstr("found a file that another program is still writing (SWMR)"));
 }
 

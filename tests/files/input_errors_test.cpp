@@ -28,7 +28,7 @@ const std::vector<Reader>& readers() {
       {"images", [](const std::filesystem::path& path) { const ImagesReader reader(path); }},
       {"calibration", [](const std::filesystem::path& path) { (void)read_calibration(path); }},
       {"detect_file_kind", [](const std::filesystem::path& path) { (void)detect_file_kind(path); }},
-      {"describe_file", [](const std::filesystem::path& path) { (void)describe_file(path); }}};
+      {"facts_of_file", [](const std::filesystem::path& path) { (void)text_of(facts_of_file(path)); }}};
   return kTable;
 }
 

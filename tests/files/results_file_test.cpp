@@ -548,7 +548,7 @@ TEST(ResultsFile, SaysWhichMicrophonesWereUsed) {
     EXPECT_EQ(reader.read(0, 1).frame.valid_microphones, 61U);
     EXPECT_EQ(reader.read(0, 1).frame.missing_information, 0.25F);
   }
-  EXPECT_THAT(describe_file(folder / "r.h5"), HasSubstr("microphones 61 to 63 of 64 used; 2 masked (3, 12)"));
+  EXPECT_THAT(text_of(facts_of_file(folder / "r.h5")), HasSubstr("microphones 61 to 63 of 64 used; 2 masked (3, 12)"));
   edit(folder / "r.h5", [](hid_t file) { H5Adelete(file, "masked_microphones"); });
   EXPECT_EQ(ResultsReader(folder / "r.h5").microphones(0)->masked, std::vector<int>({3, 12})) << "found bad";
   edit(folder / "r.h5", [](hid_t file) { H5Adelete(file, "found_bad_microphones"); });

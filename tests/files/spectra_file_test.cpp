@@ -53,7 +53,7 @@ TEST(Spectra, HaveATruthWhereOneIsWritten) {
                     .normal_velocity = {},
                     .aperture_pressure = random_complex(15, 5),
                     .sources = {}};
-  write_spectra_with_truth(path, file, truth);
+  write_spectra(path, file, truth);
   expect_same(read_spectra(path), file);
   const std::optional<Truth> found = read_spectra_truth(path);
   ASSERT_TRUE(found.has_value());
@@ -61,12 +61,12 @@ TEST(Spectra, HaveATruthWhereOneIsWritten) {
   EXPECT_EQ(found->pressure, truth.pressure);
   EXPECT_EQ(found->normal_velocity, truth.normal_velocity);
   EXPECT_EQ(found->aperture_pressure, truth.aperture_pressure);
-  write_spectra_with_truth(path, file,
-                           {.frequencies_hz = file.frequencies_hz,
-                            .pressure = {},
-                            .normal_velocity = random_complex(30, 6),
-                            .aperture_pressure = {},
-                            .sources = {}});
+  write_spectra(path, file,
+                Truth{.frequencies_hz = file.frequencies_hz,
+                      .pressure = {},
+                      .normal_velocity = random_complex(30, 6),
+                      .aperture_pressure = {},
+                      .sources = {}});
   const std::vector<Complex> velocity = read_spectra_truth(path)->normal_velocity;
   edit(path, [](hid_t id) { H5Ldelete(id, "/truth/frequencies_hz", H5P_DEFAULT); });
   EXPECT_EQ(read_spectra_truth(path)->frequencies_hz, file.frequencies_hz);
@@ -90,7 +90,7 @@ TEST(Spectra, OfAnIrregularArrayHaveATruthOnTheGridOfItsImages) {
                     .normal_velocity = random_complex(pixels, 9),
                     .aperture_pressure = random_complex(3, 10),
                     .sources = {}};
-  write_spectra_with_truth(path, file, truth);
+  write_spectra(path, file, truth);
   expect_same(read_spectra(path), file);
   const std::optional<Truth> found = read_spectra_truth(path);
   ASSERT_TRUE(found.has_value());

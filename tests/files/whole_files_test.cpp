@@ -199,9 +199,9 @@ TEST(WholeFiles, UnitsOfSpectraAreThoseOfTheFile) {
   EXPECT_EQ(first_of("kPa/N"), 2e3F);
   EXPECT_EQ(first_of("Pa/(m/s)"), 2.0F);
   EXPECT_EQ(first_of("mPa/(m/s^2)"), 2e-3F);
-  EXPECT_THAT(describe_file(folder / "s.h5"), HasSubstr(" Pa/(m/s^2) rms over all values"));
+  EXPECT_THAT(text_of(facts_of_file(folder / "s.h5")), HasSubstr(" Pa/(m/s^2) rms over all values"));
   EXPECT_EQ(first_of("N/m^2/N"), 2.0F);
-  EXPECT_THAT(describe_file(folder / "s.h5"), HasSubstr(" Pa/N rms over all values"));
+  EXPECT_THAT(text_of(facts_of_file(folder / "s.h5")), HasSubstr(" Pa/N rms over all values"));
   EXPECT_THAT(error_of([&] { (void)first_of("m/s/Pa"); }), HasSubstr("expected a unit of pressure"));
   EXPECT_THAT(error_of([&] { (void)first_of("V"); }),
               HasSubstr("/spectra, attribute units: found \"V\", expected a unit of pressure"));
@@ -323,7 +323,7 @@ TEST(UnknownFormats, AreNamedWithTheWayOut) {
     SCOPED_TRACE(hint);
     write_text(folder / "f", bytes);
     EXPECT_THAT(
-        error_of([&] { (void)describe_file(folder / "f"); }),
+        error_of([&] { (void)text_of(facts_of_file(folder / "f")); }),
         AllOf(HasSubstr("that are not HDF5, expected an HDF5 file, or for time data WAV, RF64, a universal file"),
               HasSubstr(hint)));
   }
@@ -377,7 +377,8 @@ TEST(SampleLevels, ClippedSamplesAreCounted) {
   const SampleLevels levels = levels_of(TimeDataReader(folder / "t.h5"), 1U << 20U);
   EXPECT_EQ(levels.channels[3].clipped, clipped);
   EXPECT_EQ(levels.channels[0].clipped, 0U);
-  EXPECT_THAT(describe_file(folder / "t.h5"), HasSubstr(std::to_string(clipped) + " samples of 1 channels stay at"));
+  EXPECT_THAT(text_of(facts_of_file(folder / "t.h5")),
+              HasSubstr(std::to_string(clipped) + " samples of 1 channels stay at"));
 }
 
 /// 4 channels in 16 bits of a sine of 50 Hz at 48 kHz, limited to `most` counts.
@@ -419,7 +420,7 @@ TEST(SampleLevels, WhatCannotBePascalIsNamed) {
   EXPECT_THAT(
       doubt_about(levels_of(TimeDataReader(folder / "t.h5"), 1U << 20U)),
       HasSubstr("value 77 of channel 2 of the file: found a pressure of 1e+14 Pa, expected at most 200 dB re 20 uPa"));
-  EXPECT_THAT(describe_file(folder / "t.h5"), HasSubstr("1e+14 Pa"));
+  EXPECT_THAT(text_of(facts_of_file(folder / "t.h5")), HasSubstr("1e+14 Pa"));
   samples = tone();
   for (float& sample : samples) {
     sample *= 1e-5F;

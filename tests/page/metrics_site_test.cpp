@@ -26,7 +26,6 @@ namespace {
 
 using control::MetricNames;
 using control::Metrics;
-using control::RecordingState;
 using testing::HasSubstr;
 
 constexpr std::int64_t kMillisecondNs = 1'000'000;

@@ -235,7 +235,7 @@ TEST(Convert, AGapOfSomeTimesWhatWasRecordedIsSilence) {
 
 TEST(Convert, InspectDescribesIt) {
   const TemporaryFolder folder;
-  const std::string text = describe_file(record(folder));
+  const std::string text = text_of(facts_of_file(record(folder)));
   for (const char* fact : {"recording", "8 x 8 microphones", "6700 bit-times = 5950 received + 750 missing",
                            "2: bit-times 750 never sent by the source, 0 paused by the daemon",
                            "of epoch 1: 2 lines of YAML", "surface of epoch 1: 5 frames of cutoff_rad_per_m, slope",

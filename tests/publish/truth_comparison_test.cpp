@@ -145,12 +145,12 @@ TEST_F(CompareWithTruth, OfAFileOfSpectra) {
   write_images("pressure", second([&](std::size_t i) { return 1.1 * p(i); }));
   write_spectra(capture_, file);
   EXPECT_THAT(refusal(), HasSubstr("found none"));
-  write_spectra_with_truth(capture_, file,
-                           {.frequencies_hz = file.frequencies_hz,
-                            .pressure = pressure_,
-                            .normal_velocity = {},
-                            .aperture_pressure = {},
-                            .sources = {}});
+  write_spectra(capture_, file,
+                Truth{.frequencies_hz = file.frequencies_hz,
+                      .pressure = pressure_,
+                      .normal_velocity = {},
+                      .aperture_pressure = {},
+                      .sources = {}});
   EXPECT_NEAR(relative_l2(), 0.1, kOfFloat32);
 }
 

@@ -52,7 +52,7 @@ RecorderStatus stop(Recorder& recorder) {
 }
 
 /// Waits for what the writer does by itself; a test that hangs here fails by its time limit.
-RecorderStatus wait_for(Recorder& recorder, RecorderState state) {
+RecorderStatus wait_for(Recorder& recorder, RecordingState state) {
   constexpr std::chrono::seconds kTimeout{60};
   const auto end = std::chrono::steady_clock::now() + kTimeout;
   RecorderStatus status = recorder.status();
@@ -128,7 +128,7 @@ TEST(Recorder, WhatWasPushedIsInTheFile) {
   recorder.push({.first_bit_time = at, .bit_times = 7, .words = {}, .missing = {}, .stream_id = 1});
   at += 7;
   const RecorderStatus status = stop(recorder);
-  EXPECT_EQ(status.state, RecorderState::kEnded);
+  EXPECT_EQ(status.state, RecordingState::kEnded);
   EXPECT_EQ(status.end_cause, EndCause::kStopped);
   EXPECT_EQ(status.dropped_pieces, 0U);
   EXPECT_EQ(status.end_bit_time, at);
@@ -207,7 +207,7 @@ TEST(Recorder, HistoryReachesBackAsFarAsAsked) {
   }
   recorder.trigger();
   recorder.wait_for_requests();
-  EXPECT_EQ(recorder.status().state, RecorderState::kRecording);
+  EXPECT_EQ(recorder.status().state, RecordingState::kRecording);
   push_bits(recorder, 256000, 256);
   const RecorderStatus status = stop(recorder);
   nfr::Reader reader{std::filesystem::path(status.path)};
@@ -253,13 +253,13 @@ TEST(Recorder, ALevelStartsAndItsEndStops) {
   for (std::uint64_t hop = 50; hop < 100; ++hop) {  // a millisecond each: quiet since hop 40
     recorder.write(TestFrame(hop).frame);
   }
-  const RecorderStatus status = wait_for(recorder, RecorderState::kArmed);
+  const RecorderStatus status = wait_for(recorder, RecordingState::kArmed);
   EXPECT_EQ(status.end_cause, EndCause::kBelowLevel);
   EXPECT_EQ(status.recordings, 1U);
   EXPECT_GT(nfr::Reader(std::filesystem::path(status.path)).summary().frames, 0U);
   recorder.disarm();
   recorder.wait_for_requests();
-  EXPECT_EQ(recorder.status().state, RecorderState::kIdle);
+  EXPECT_EQ(recorder.status().state, RecordingState::kIdle);
 }
 
 /// A recorder with a level, fed with frames a millisecond apart.
@@ -306,7 +306,7 @@ TEST(Recorder, OnlyARiseAfterQuietBeginsARecording) {
   EXPECT_EQ(rig.settled().recordings, 0U) << "below the level for less than quiet_s";
   rig.write(12, 1.0F);
   rig.write(1, 4.0F);
-  EXPECT_EQ(wait_for(rig.recorder, RecorderState::kRecording).recordings, 1U);
+  EXPECT_EQ(wait_for(rig.recorder, RecordingState::kRecording).recordings, 1U);
 }
 
 // As the level does, with its history: a limit that is exceeded when the recorder is armed begins nothing.
@@ -328,9 +328,9 @@ TEST(Recorder, ALimitThatIsExceededBeginsARecordingAndItsEndStopsIt) {
   EXPECT_EQ(rig.settled().recordings, 0U);
   write(50, 15, false);
   write(65, 1, true);
-  EXPECT_EQ(wait_for(rig.recorder, RecorderState::kRecording).recordings, 1U);
+  EXPECT_EQ(wait_for(rig.recorder, RecordingState::kRecording).recordings, 1U);
   write(66, 20, false);
-  EXPECT_EQ(wait_for(rig.recorder, RecorderState::kArmed).end_cause, EndCause::kBelowLevel);
+  EXPECT_EQ(wait_for(rig.recorder, RecordingState::kArmed).end_cause, EndCause::kBelowLevel);
 }
 
 TEST(Recorder, ALevelThatGoesOnBeyondTheLongestRecordingBeginsNoOther) {
@@ -340,13 +340,13 @@ TEST(Recorder, ALevelThatGoesOnBeyondTheLongestRecordingBeginsNoOther) {
   LevelRig rig(options);
   rig.write(15, 1.0F);
   rig.write(1, 4.0F);
-  (void)wait_for(rig.recorder, RecorderState::kRecording);
+  (void)wait_for(rig.recorder, RecordingState::kRecording);
   // The writer's state is seen before its queue keeps frames, so that the first of these may not count.
-  for (int i = 0; i < 2000 && rig.recorder.status().state == RecorderState::kRecording; ++i) {
+  for (int i = 0; i < 2000 && rig.recorder.status().state == RecordingState::kRecording; ++i) {
     rig.write(1, 4.0F);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  EXPECT_EQ(wait_for(rig.recorder, RecorderState::kArmed).end_cause, EndCause::kLongEnough);
+  EXPECT_EQ(wait_for(rig.recorder, RecordingState::kArmed).end_cause, EndCause::kLongEnough);
   rig.write(200, 4.0F);
   EXPECT_EQ(rig.settled().recordings, 1U);
 }
@@ -356,14 +356,14 @@ TEST(Recorder, ThereIsAPauseBetweenRecordingsByLevel) {
   LevelRig rig(level_options(folder / "a.nfr"));
   rig.write(15, 1.0F);
   rig.write(1, 4.0F);
-  (void)wait_for(rig.recorder, RecorderState::kRecording);
+  (void)wait_for(rig.recorder, RecordingState::kRecording);
   rig.write(12, 1.0F);
-  EXPECT_EQ(wait_for(rig.recorder, RecorderState::kArmed).end_cause, EndCause::kBelowLevel);
+  EXPECT_EQ(wait_for(rig.recorder, RecordingState::kArmed).end_cause, EndCause::kBelowLevel);
   rig.write(1, 4.0F);  // 12 ms of quiet are behind it: a rise, but within the 30 ms
   EXPECT_EQ(rig.settled().recordings, 1U);
   rig.write(30, 1.0F);
   rig.write(1, 4.0F);
-  EXPECT_EQ(wait_for(rig.recorder, RecorderState::kRecording).recordings, 2U);
+  EXPECT_EQ(wait_for(rig.recorder, RecordingState::kRecording).recordings, 2U);
 }
 
 // The quota holds for the folder: the recording that reaches it ends, no other begins, and an armed recorder stays so.
@@ -378,18 +378,18 @@ TEST(Recorder, TheQuotaOfTheFolderIsKept) {
   Recorder recorder(options);
   recorder.arm();
   start(recorder);
-  for (std::uint64_t at = 0; recorder.status().state == RecorderState::kRecording; at += 256) {
+  for (std::uint64_t at = 0; recorder.status().state == RecordingState::kRecording; at += 256) {
     push_bits(recorder, at, 256);
   }
   EXPECT_EQ(recorder.status().end_cause, EndCause::kDirectoryFull);
-  EXPECT_EQ(recorder.status().state, RecorderState::kArmed);
+  EXPECT_EQ(recorder.status().state, RecordingState::kArmed);
   EXPECT_LE(std::filesystem::file_size(folder / "a.nfr"), 3U << 20U);
   EXPECT_GT(std::filesystem::file_size(folder / "a.nfr"), 2U << 20U);
   EXPECT_EQ(nfr::Reader(std::filesystem::path(folder / "a.nfr")).summary().tail_bytes, 0U);
   recorder.trigger();
   recorder.wait_for_requests();
   const RecorderStatus status = recorder.status();
-  EXPECT_EQ(status.state, RecorderState::kArmed);
+  EXPECT_EQ(status.state, RecordingState::kArmed);
   EXPECT_EQ(status.recordings, 1U);
   EXPECT_EQ(status.refused, 1U);
   EXPECT_EQ(refused, 1);
@@ -397,7 +397,7 @@ TEST(Recorder, TheQuotaOfTheFolderIsKept) {
   std::filesystem::remove(folder / "a.nfr");
   recorder.trigger();
   recorder.wait_for_requests();
-  EXPECT_EQ(recorder.status().state, RecorderState::kRecording);
+  EXPECT_EQ(recorder.status().state, RecordingState::kRecording);
 }
 
 // With remove_oldest the recording that comes to the quota goes on at the expense of older ones, and never its own.
@@ -414,7 +414,7 @@ TEST(Recorder, OlderRecordingsMakeRoomForTheOneThatIsWritten) {
   for (std::uint64_t i = 1; i <= 6; ++i) {
     start(recorder);
     const std::string path = recorder.status().path;
-    for (; recorder.status().state == RecorderState::kRecording; at += 256) {
+    for (; recorder.status().state == RecordingState::kRecording; at += 256) {
       push_bits(recorder, at, 256);
     }
     const RecorderStatus status = recorder.status();
@@ -434,7 +434,7 @@ TEST(Recorder, OlderRecordingsMakeRoomForTheOneThatIsWritten) {
 std::uint64_t push_until(Recorder& recorder, std::uint64_t at, std::uint64_t bytes, std::uint32_t stream_id) {
   constexpr std::uint64_t kMostQueued = 1U << 16U;
   RecorderStatus status = recorder.status();
-  for (; status.state == RecorderState::kRecording && status.bytes < bytes; status = recorder.status()) {
+  for (; status.state == RecordingState::kRecording && status.bytes < bytes; status = recorder.status()) {
     if (status.queued_bytes < kMostQueued) {
       push_bits(recorder, at, 256, {}, stream_id);
       at += 256;
@@ -457,7 +457,7 @@ TEST(Recorder, WhatOthersAddMeanwhileTakesOfTheQuota) {
   start(recorder);
   std::uint64_t at = push_until(recorder, 0, kMebibyte / 2, 1);
   std::ofstream(folder / "frozen.nfr") << std::string(kMebibyte + kMebibyte / 2, 'x');
-  for (const int before = looks; looks == before && recorder.status().state == RecorderState::kRecording;) {
+  for (const int before = looks; looks == before && recorder.status().state == RecordingState::kRecording;) {
     at = push_until(recorder, at, recorder.status().bytes + 1, 1);
     std::this_thread::sleep_for(std::chrono::milliseconds(200));  // a look is due once a second
   }
@@ -638,7 +638,7 @@ TEST(Recorder, TheAccountOfEveryBitTimeIsTheSameInStatusAndFile) {
   const nfr::Reader reader{std::filesystem::path(status.path)};
   EXPECT_TRUE(reader.summary().bits == expected);
   EXPECT_EQ(reader.summary().bits.expected(), 650U);
-  const std::string text = describe_file(status.path);
+  const std::string text = text_of(facts_of_file(status.path));
   for (const char* fact :
        {"650 bit-times = 203 received + 447 missing",
         "bit-times 107 never sent by the source, 300 paused by the daemon, 40 overrun in its ring, 0 "
@@ -689,7 +689,7 @@ TEST(Recorder, ARemovedFileEndsTheRecording) {
   start(recorder);
   push_bits(recorder, 0, 100);
   std::filesystem::remove(folder / "a.nfr");
-  EXPECT_EQ(wait_for(recorder, RecorderState::kEnded).end_cause, EndCause::kRemoved);
+  EXPECT_EQ(wait_for(recorder, RecordingState::kEnded).end_cause, EndCause::kRemoved);
 }
 
 TEST(Recorder, LimitsEndIt) {
@@ -702,7 +702,7 @@ TEST(Recorder, LimitsEndIt) {
     for (std::uint64_t piece = 0; piece < 100; ++piece) {
       push_bits(recorder, piece * 256, 256);  // 2136 bytes each
     }
-    const RecorderStatus status = wait_for(recorder, RecorderState::kEnded);
+    const RecorderStatus status = wait_for(recorder, RecordingState::kEnded);
     EXPECT_EQ(status.end_cause, EndCause::kLargeEnough);
     EXPECT_LE(std::filesystem::file_size(status.path), 100'000U);
     EXPECT_GT(std::filesystem::file_size(status.path), 97'000U);
@@ -715,7 +715,7 @@ TEST(Recorder, LimitsEndIt) {
   for (std::uint64_t piece = 0; piece < 100; ++piece) {
     push_bits(recorder, piece * 256, 256);
   }
-  const RecorderStatus status = wait_for(recorder, RecorderState::kEnded);
+  const RecorderStatus status = wait_for(recorder, RecordingState::kEnded);
   EXPECT_EQ(status.end_cause, EndCause::kLongEnough);
   EXPECT_EQ(status.end_bit_time, 58U * 256U);
   EXPECT_EQ(std::filesystem::path(status.path).filename(), "a-1.nfr");  // the first one stays
@@ -742,7 +742,7 @@ void expect_to_end(const std::string& path, EndCause cause, const std::string& w
   Recorder recorder(options_for(path));
   start(recorder);
   std::uint64_t at = 0;
-  while (recorder.status().state == RecorderState::kRecording) {
+  while (recorder.status().state == RecordingState::kRecording) {
     push_bits(recorder, at, 256);
     at += 256;
   }
@@ -796,7 +796,7 @@ TEST(Recorder, AFileThatCannotBeCreatedIsTheEnd) {
   const TemporaryFolder folder;
   Recorder recorder(options_for(folder / "missing/a.nfr"));
   recorder.start();
-  const RecorderStatus status = wait_for(recorder, RecorderState::kEnded);
+  const RecorderStatus status = wait_for(recorder, RecordingState::kEnded);
   EXPECT_EQ(status.end_cause, EndCause::kNotOpened);
   EXPECT_NE(status.end_reason.find("No such file"), std::string::npos) << status.end_reason;
 }

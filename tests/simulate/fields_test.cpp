@@ -237,29 +237,5 @@ TEST(Plate, VelocityIsZeroOnTheBaffle) {
   EXPECT_LT(std::abs(plate_velocity(kPlate, 0.24, 0.0)), 1e-16);
 }
 
-TEST(Wave, ObeysHelmholtzAndEulerOnBothSidesOfTheCircle) {
-  const Tonal tonal{2000.0, kAir};  // k = 36.6 rad/m
-  for (const Wave::Shape shape : {Wave::Shape::kPlane, Wave::Shape::kSinSin}) {
-    for (const double kx : {10.0, 60.0}) {
-      const Wave wave{shape, kx, -15.0, 0.3, 0.4, {1.0, -2.0}};
-      const Pressure p = [&](const Point& at) { return wave_field(wave, tonal, at).pressure_pa; };
-      const Point at{0.11, 0.03, 0.02};
-      EXPECT_LT(helmholtz_residual(p, tonal, at, kStep), kDifferenceError);
-      EXPECT_LT(relative(wave_field(wave, tonal, at).velocity_m_s, euler_velocity(p, tonal, at, kStep)), 1e-7);
-    }
-  }
-}
-
-TEST(Wave, DecaysOrTravelsAway) {
-  const Tonal tonal{2000.0, kAir};
-  const double k = tonal.wavenumber_rad_per_m();
-  const auto ratio = [&](double kx) {
-    const Wave wave{Wave::Shape::kPlane, kx, 0.0, 0.0, 0.0, 1.0};
-    return wave_field(wave, tonal, {0, 0, 0.01}).pressure_pa / wave_field(wave, tonal, {0, 0, 0}).pressure_pa;
-  };
-  EXPECT_NEAR(std::abs(ratio(100.0)), std::exp(-0.01 * std::sqrt(100.0 * 100.0 - k * k)), 1e-12);
-  EXPECT_NEAR(std::arg(ratio(0.0)), -0.01 * k, 1e-12);
-}
-
 }  // namespace
 }  // namespace nearfield

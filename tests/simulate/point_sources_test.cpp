@@ -232,7 +232,7 @@ TEST(SimulateCapture, HoldsTheTruthOfSources) {
   EXPECT_NEAR(found.band_mean_square_pa2[17], amplitude * amplitude / 2, 1e-12);
   EXPECT_EQ(found.band_mean_square_pa2[18], 0.0);
   EXPECT_TRUE(std::isnan(found.band_mean_square_pa2[31 + 20]));
-  EXPECT_THAT(describe_file(folder / "c.h5"), HasSubstr("places of 3 sources at 5 times, levels in 31 bands"));
+  EXPECT_THAT(text_of(facts_of_file(folder / "c.h5")), HasSubstr("places of 3 sources at 5 times, levels in 31 bands"));
 }
 
 TEST(SimulateCapture, ASceneThatMovesAloneHasATruth) {
@@ -241,7 +241,7 @@ TEST(SimulateCapture, ASceneThatMovesAloneHasATruth) {
   const std::optional<Truth> truth = CaptureReader(folder / "c.h5").truth();
   ASSERT_TRUE(truth && truth->sources);
   EXPECT_TRUE(truth->frequencies_hz.empty());
-  EXPECT_THAT(describe_file(folder / "c.h5"), HasSubstr("truth         places of 1 source at 3 times"));
+  EXPECT_THAT(text_of(facts_of_file(folder / "c.h5")), HasSubstr("truth         places of 1 source at 3 times"));
 }
 
 TEST(SimulateCapture, SeedDecidesTheNoise) {

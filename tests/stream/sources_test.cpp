@@ -415,11 +415,6 @@ TEST(Sources, WhatCannotBeOpenedIsSaidAtOnce) {
   EXPECT_THROW(make_source({.source = {.allowed_from = {"10.0.0.1/33"}}}), ConfigError);
 }
 
-TEST(Sources, PayloadsComeBackByTheirNames) {
-  EXPECT_EQ(payload_kind_of(name_of(PayloadKind::kSamples)), PayloadKind::kSamples);
-  EXPECT_THROW(static_cast<void>(payload_kind_of("bytes")), ConfigError);
-}
-
 /// Without a second set of defaults: what the configuration says is what a source does.
 TEST(Sources, TheConfigurationsDefaultsHold) {
   const DaemonSettings::Source source;

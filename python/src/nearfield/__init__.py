@@ -6,12 +6,12 @@ Arrays are complex64 peak phasors of e^{+jwt} in SI units unless a docstring say
 from nearfield import _library
 from nearfield import accessor as _accessor  # registers .nearfield
 from nearfield._layout import Axis, Column, Layout, Product
-from nearfield._program import program, replay, run
+from nearfield._program import open_recording, program, replay, run
 from nearfield.arrays import beamform, pnah, sonah
 from nearfield.engine import Engine, EngineFrame
 from nearfield.errors import ConfigError, DataError, DeviceError, IoError, NearfieldError, NoInputError, UsageError
 from nearfield.feed import Feed, FeedFrame
-from nearfield.files import open_capture, open_images, open_recording, open_snapshot, write_time_data
+from nearfield.files import open_capture, open_images, open_snapshot, write_time_data
 from nearfield.mdf4 import read_mdf4
 from nearfield.over_time import phase_locked_average, time_domain
 from nearfield.ring import Frame, Ring, RingEnded, RingError

@@ -20,7 +20,7 @@ import xarray as xr
 
 from nearfield._programs import FOLDER, use_own_parts
 from nearfield.errors import NoInputError, error_of
-from nearfield.files import open_images
+from nearfield.files import open_capture, open_images
 
 Path = str | os.PathLike[str]
 _LOG = logging.getLogger("nearfield")
@@ -271,3 +271,32 @@ def replay(
             images.load()
             images.close()
         return images
+
+
+def open_recording(path: Path, processor: str | None = None, *, what: str = "images", epoch: int | None = None) -> xr.Dataset:
+    """Open a recording of the daemon, ``.nfr``, through ``nearfield convert``, which passes over what is damaged.
+
+    Parameters
+    ----------
+    path : path
+    processor : str, optional
+        Whose results; default: the first one that has frames.
+    what : {"images", "bits"}
+    epoch : int, optional
+        Where results of several configurations were recorded.
+
+    Returns
+    -------
+    xarray.Dataset
+        In memory, as :func:`nearfield.open_images` or :func:`nearfield.open_capture` has it.
+    """
+    with tempfile.TemporaryDirectory(prefix="nearfield-") as folder:
+        written = pathlib.Path(folder) / "converted.h5"
+        words = ["convert", os.fspath(path), "-o", str(written), "--what", what]
+        if processor is not None:
+            words += ["--processor", processor]
+        if epoch is not None:
+            words += ["--epoch", str(epoch)]
+        run(*words)
+        with open_images(written) if what == "images" else open_capture(written) as opened:
+            return opened.load()

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import pathlib
-import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -155,37 +154,6 @@ def open_snapshot(path: Path) -> xr.Dataset:
         )  # fmt: skip
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: expected a snapshot of the live page, found another file ({type(error).__name__}: {error})") from error
-
-
-def open_recording(path: Path, processor: str | None = None, *, what: str = "images", epoch: int | None = None) -> xr.Dataset:
-    """Open a recording of the daemon, ``.nfr``, through ``nearfield convert``, which passes over what is damaged.
-
-    Parameters
-    ----------
-    path : path
-    processor : str, optional
-        Whose results; default: the first one that has frames.
-    what : {"images", "bits"}
-    epoch : int, optional
-        Where results of several configurations were recorded.
-
-    Returns
-    -------
-    xarray.Dataset
-        In memory, as :func:`open_images` or :func:`open_capture` has it.
-    """
-    from nearfield._program import run  # which imports this module
-
-    with tempfile.TemporaryDirectory(prefix="nearfield-") as folder:
-        written = pathlib.Path(folder) / "converted.h5"
-        words = ["convert", os.fspath(path), "-o", str(written), "--what", what]
-        if processor is not None:
-            words += ["--processor", processor]
-        if epoch is not None:
-            words += ["--epoch", str(epoch)]
-        run(*words)
-        with open_images(written) if what == "images" else open_capture(written) as opened:
-            return opened.load()
 
 
 def write_time_data(path: Path, samples: xr.DataArray | np.ndarray[Any, np.dtype[Any]], sample_rate_hz: float | None = None) -> None:

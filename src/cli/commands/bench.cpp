@@ -18,13 +18,8 @@ constexpr const char* kBenchProgram = "nearfield-bench";
 }  // namespace
 
 void become_bench(std::vector<std::string> arguments) {
-  std::string name = kBenchProgram;
-  std::vector<char*> argv = {name.data()};
-  for (std::string& argument : arguments) {
-    argv.push_back(argument.data());
-  }
-  argv.push_back(nullptr);
-  execvp(program_to_run(kBenchProgram).c_str(), argv.data());
+  arguments.insert(arguments.begin(), kBenchProgram);
+  execvp(program_to_run(kBenchProgram).c_str(), argv_of(arguments).data());
   if (errno == ENOENT) {
     throw NoInputError(
         fmt::format("bench: expected the program {} in {} or in a folder of PATH, found none; `./dev build` makes it",

@@ -250,9 +250,7 @@ bool has_desktop() {
 }
 
 bool BrowserOpener::opens(const fs::path& page) {
-  std::string program = "xdg-open";
-  std::string argument = page.string();
-  std::vector<char*> argv = {program.data(), argument.data(), nullptr};
+  std::vector<std::string> words = {"xdg-open", page.string()};
   posix_spawn_file_actions_t quiet{};
   posix_spawn_file_actions_init(&quiet);
   for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
@@ -266,7 +264,8 @@ bool BrowserOpener::opens(const fs::path& page) {
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   pid_t process = 0;
-  const bool is_started = posix_spawnp(&process, program.c_str(), &quiet, &attributes, argv.data(), environ) == 0;
+  const bool is_started =
+      posix_spawnp(&process, words.front().c_str(), &quiet, &attributes, argv_of(words).data(), environ) == 0;
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&quiet);
   process_ = is_started ? process : 0;

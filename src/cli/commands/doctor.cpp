@@ -288,7 +288,7 @@ std::vector<Diagnosis> examine(const DoctorArguments& arguments) {
   diagnoses.push_back(control::governor_diagnosis({}));
   diagnoses.push_back(control::huge_pages_diagnosis({}));
   diagnoses.push_back(control::cache_diagnosis(cache_of(answer)));
-  diagnoses.push_back(control::clock_diagnosis({}, 1e-9 * static_cast<double>(wall_offset_ns() - before_ns)));
+  diagnoses.push_back(control::clock_diagnosis({}, kSecondsPerNs * static_cast<double>(wall_offset_ns() - before_ns)));
   return diagnoses;
 }
 

@@ -14,14 +14,14 @@
 
 #include "core/error.hpp"
 #include "core/product.hpp"
+#include "core/system/clocks.hpp"
 #include "core/system/host.hpp"
 
 namespace nearfield::cli {
 namespace {
 
-constexpr std::int64_t kLineNs = 1'000'000'000;
+constexpr std::int64_t kLineNs = kNsPerSecond;
 constexpr std::int64_t kRedrawNs = 250'000'000;
-constexpr double kMsPerNs = 1e-6;
 
 /// "; age median 0.412 ms, max 1.200 ms"; empty without an age.
 std::string text_of_ages(std::vector<std::int64_t> ages_ns) {
@@ -87,12 +87,13 @@ bool TapLiveLine::is_due() const { return on_ && nf_ring_now_ns() - printed_ns_ 
 
 void TapLiveLine::print(const TapCounts& counts, const std::vector<std::int64_t>& ages_ns, const std::string& level) {
   const std::int64_t now_ns = nf_ring_now_ns();
-  const double passed_s = 1e-9 * static_cast<double>(now_ns - printed_ns_);
+  const double passed_s = kSecondsPerNs * static_cast<double>(now_ns - printed_ns_);
   const auto new_ages = ages_ns.begin() + static_cast<std::ptrdiff_t>(std::min(ages_before_, ages_ns.size()));
-  std::string line = fmt::format(
-      "{:.0f} s: {:.1f} frames a second{}; skipped {}, shed {}", 1e-9 * static_cast<double>(now_ns - start_ns_),
-      static_cast<double>(counts.frames - before_.frames) / passed_s, text_of_ages({new_ages, ages_ns.end()}),
-      counts.skipped - before_.skipped, counts.shed_hops - before_.shed_hops);
+  std::string line = fmt::format("{:.0f} s: {:.1f} frames a second{}; skipped {}, shed {}",
+                                 kSecondsPerNs * static_cast<double>(now_ns - start_ns_),
+                                 static_cast<double>(counts.frames - before_.frames) / passed_s,
+                                 text_of_ages({new_ages, ages_ns.end()}), counts.skipped - before_.skipped,
+                                 counts.shed_hops - before_.shed_hops);
   line += counts.missing_bit_times > 0 ? fmt::format(", missing {} bit-times at most", counts.missing_bit_times) : "";
   line += level.empty() ? "" : "; " + level;
   if (redraws_) {

@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "core/system/clocks.hpp"
+
 namespace nearfield::control {
 namespace {
 
@@ -35,7 +37,7 @@ std::size_t latency_bucket(std::int64_t duration_ns) noexcept {
 }
 
 double latency_upper_bound_s(std::size_t bucket) noexcept {
-  return bucket + 1 < LatencyCounts::kBuckets ? kNanosecond_s * lower_bound_ns(bucket + 1)
+  return bucket + 1 < LatencyCounts::kBuckets ? kSecondsPerNs * lower_bound_ns(bucket + 1)
                                               : std::numeric_limits<double>::infinity();
 }
 

@@ -6,8 +6,6 @@
 
 namespace nearfield::control {
 
-inline constexpr double kNanosecond_s = 1e-9;
-
 /// Counts of durations in buckets of fixed bounds: each octave from 1.024 us to 68.7 s is cut into eight equal parts,
 /// so a bucket is at most an eighth of its lower bound wide. Shorter durations fall into the first bucket, longer ones
 /// into the last.

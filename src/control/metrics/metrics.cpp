@@ -118,7 +118,6 @@ using prometheus::ClientMetric;
 using Labels = std::vector<ClientMetric::Label>;
 
 constexpr std::int64_t kRecentNs = 10'000'000'000;
-constexpr double kMillisecondsInASecond = 1e3;
 /// Publishes every fourth bound of the buckets: two per octave.
 constexpr std::size_t kBucketsInABound = 4;
 
@@ -150,7 +149,7 @@ void add_histogram(MetricFamily& family, const LatencyCounts& counts, Labels lab
     }
   }
   metric.histogram.sample_count = seen;
-  metric.histogram.sample_sum = kNanosecond_s * static_cast<double>(counts.sum_ns);
+  metric.histogram.sample_sum = kSecondsPerNs * static_cast<double>(counts.sum_ns);
   family.metric.push_back(std::move(metric));
 }
 
@@ -160,24 +159,8 @@ json finite_or_null(double value) { return std::isfinite(value) ? json(value) : 
 }  // namespace
 
 json percentiles_ms(const LatencyCounts& counts) {
-  const auto at = [&](double fraction) {
-    return finite_or_null(kMillisecondsInASecond * counts.percentile_s(fraction));
-  };
+  const auto at = [&](double fraction) { return finite_or_null(1e3 * counts.percentile_s(fraction)); };
   return {{"median", at(0.5)}, {"p99", at(0.99)}, {"p999", at(0.999)}, {"max", at(1.0)}};
-}
-
-const char* name_of(RecordingState state) {
-  switch (state) {
-    case RecordingState::kIdle:
-      return "idle";
-    case RecordingState::kArmed:
-      return "armed";
-    case RecordingState::kRecording:
-      return "recording";
-    case RecordingState::kFailed:
-      break;
-  }
-  return "failed";
 }
 
 Metrics::Metrics(const MetricNames& names, std::int64_t now_ns)
@@ -235,8 +218,8 @@ Metrics::Moment Metrics::moment(std::int64_t now_ns) const {
 void Metrics::tick(std::int64_t now_ns) {
   Moment now = moment(now_ns);
   const std::lock_guard lock(mutex_);
-  uptime_s_ = kNanosecond_s * static_cast<double>(now_ns - started_ns_);
-  const double span_s = kNanosecond_s * static_cast<double>(now_ns - older_.ns);
+  uptime_s_ = kSecondsPerNs * static_cast<double>(now_ns - started_ns_);
+  const double span_s = kSecondsPerNs * static_cast<double>(now_ns - older_.ns);
   frame_rate_hz_ = span_s > 0.0 ? static_cast<double>(now.frames - older_.frames) / span_s : 0.0;
   if (now_ns - newer_.ns >= kRecentNs) {
     older_ = std::exchange(newer_, std::move(now));
@@ -294,7 +277,7 @@ void Metrics::collect_run(std::vector<MetricFamily>& families) const {
   const RecordingState now = recording_.load(std::memory_order_relaxed);
   for (const RecordingState state :
        {RecordingState::kIdle, RecordingState::kArmed, RecordingState::kRecording, RecordingState::kFailed}) {
-    add_value(families.back(), now == state ? 1.0 : 0.0, {{"state", name_of(state)}});
+    add_value(families.back(), now == state ? 1.0 : 0.0, {{"state", std::string(name_of(state))}});
   }
   add_single(families, "recording_bytes", "Size of the recording so far", static_cast<double>(get(recording_bytes_)));
   const std::lock_guard lock(mutex_);

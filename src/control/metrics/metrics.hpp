@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "control/metrics/latency_histogram.hpp"
+#include "core/recording_state.hpp"
 
 namespace nearfield::control {
 
@@ -25,9 +26,6 @@ struct MetricNames {
   std::vector<std::string> losses;
   std::vector<std::string> queues;
 };
-
-enum class RecordingState { kIdle, kArmed, kRecording, kFailed };
-const char* name_of(RecordingState state);
 
 /// Names of the parts of a recording's bit-times; they add up to its span.
 inline constexpr std::array<const char*, 5> kRecordedBits = {"stored", "never_sent", "paused", "overrun", "dropped"};

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/system/clocks.hpp"
 #include "core/text.hpp"
 
 namespace nearfield::control {
@@ -288,7 +289,6 @@ std::string status_text(const json& status) {
 }
 
 std::string events_text(const json& result) {
-  constexpr double kNs_s = 1e-9;
   const auto value = [](const json& one, const json& unit) {
     return one.is_number() ? fmt::format("{:.4g} {}", one.get<double>(), text(unit)) : std::string("no value");
   };
@@ -298,9 +298,9 @@ std::string events_text(const json& result) {
     const json unit = part(event, "unit");
     const json tai_ns = part(event, "tai_ns");
     out +=
-        fmt::format("{:.3f} s TAI  {:<5}  {}  {}, largest {}", tai_ns.is_number() ? kNs_s * tai_ns.get<double>() : 0.0,
-                    text(part(event, "event")), text(part(event, "name")), value(part(event, "value"), unit),
-                    value(part(event, "largest"), unit));
+        fmt::format("{:.3f} s TAI  {:<5}  {}  {}, largest {}",
+                    tai_ns.is_number() ? kSecondsPerNs * tai_ns.get<double>() : 0.0, text(part(event, "event")),
+                    text(part(event, "name")), value(part(event, "value"), unit), value(part(event, "largest"), unit));
     const json position = part(event, "position");
     for (const auto& [axis, place] : position.items()) {
       out += fmt::format(", {} {}", axis, place.dump());

@@ -10,6 +10,8 @@ namespace nearfield {
 inline constexpr std::int64_t kNsPerMicrosecond = 1'000;
 inline constexpr std::int64_t kNsPerMillisecond = 1'000'000;
 inline constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+inline constexpr double kMsPerNs = 1e-6;
+inline constexpr double kSecondsPerNs = 1e-9;
 
 /// Rounded to whole nanoseconds.
 inline std::int64_t nanoseconds(double milliseconds) {

@@ -60,6 +60,12 @@ std::string program_to_run(const std::string& name) {
   return std::filesystem::exists(beside, ignored) ? beside.string() : name;
 }
 
+std::vector<char*> argv_of(std::vector<std::string>& words) {
+  std::vector<char*> argv(words.size() + 1, nullptr);
+  std::transform(words.begin(), words.end(), argv.begin(), [](std::string& word) { return word.data(); });
+  return argv;
+}
+
 namespace {
 
 std::string_view environment(const char* name) {

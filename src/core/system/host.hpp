@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace nearfield {
 
@@ -24,6 +25,9 @@ std::filesystem::path folder_of_this_program();
 /// The program of that name in the running one's folder; if there is none, the bare name, which execvp() and
 /// posix_spawnp() look up in PATH.
 std::string program_to_run(const std::string& name);
+
+/// Arguments for execvp() and posix_spawnp(), which point into `words`, and a null pointer.
+std::vector<char*> argv_of(std::vector<std::string>& words);
 
 /// True if a line written to the descriptor can be replaced by the next one: a terminal whose TERM is not "dumb".
 bool can_redraw(int descriptor);

@@ -18,6 +18,7 @@
 
 #include "core/error.hpp"
 #include "core/system/files.hpp"
+#include "core/system/host.hpp"
 
 namespace nearfield {
 namespace {
@@ -41,13 +42,7 @@ namespace {
 }
 
 std::string run_program_of(std::vector<std::string> line) {
-  std::vector<char*> argv;
-  argv.reserve(line.size() + 1);
-  for (std::string& argument : line) {
-    argv.push_back(argument.data());
-  }
-  argv.push_back(nullptr);
-  execvp(argv.front(), argv.data());
+  execvp(line.front().c_str(), argv_of(line).data());
   _exit(LimitedRun::kNotFound);
 }
 

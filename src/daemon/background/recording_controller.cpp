@@ -28,7 +28,7 @@ RecorderStatus begun(const Recorder& recorder) {
   constexpr std::chrono::milliseconds kLook{1};
   constexpr int kLooks = 1000;
   RecorderStatus status = recorder.status();
-  for (int look = 0; look < kLooks && status.state == RecorderState::kRecording && status.path.empty(); ++look) {
+  for (int look = 0; look < kLooks && status.state == RecordingState::kRecording && status.path.empty(); ++look) {
     std::this_thread::sleep_for(kLook);
     status = recorder.status();
   }
@@ -61,7 +61,7 @@ bool arms_by(const DaemonSettings::Recording& recording) {
 
 /// Logs a line when a recording begins, ends or is refused; on the recorder's thread.
 void log_change(control::RateLimitedLog& log, const RecorderStatus& status) {
-  if (status.state == RecorderState::kRecording) {
+  if (status.state == RecordingState::kRecording) {
     log.log(spdlog::level::info, "recording", "recording begins: {}", status.path);
     return;
   }
@@ -110,10 +110,10 @@ void RecordingController::use(const Settings& settings) {
     const std::lock_guard settings_lock(settings_mutex_);
     triggers_ = settings.daemon->recording;
   }
-  if (arms && !(recorder_ && same) && !is(RecorderState::kRecording)) {
+  if (arms && !(recorder_ && same) && !is(RecordingState::kRecording)) {
     install({.action = Action::kArm, .bits = {}, .images = {}, .seconds = {}, .name = {}});
     recorder_->arm();
-  } else if (was_armed && !arms && is(RecorderState::kArmed)) {
+  } else if (was_armed && !arms && is(RecordingState::kArmed)) {
     recorder_->disarm();
   }
 }
@@ -154,7 +154,7 @@ RecorderOptions RecordingController::options(const RecordRequest& request) const
   return options;
 }
 
-bool RecordingController::is(RecorderState state) const { return recorder_ && recorder_->status().state == state; }
+bool RecordingController::is(RecordingState state) const { return recorder_ && recorder_->status().state == state; }
 
 void RecordingController::install(const RecordRequest& request) {
   auto next = std::make_unique<Recorder>(options(request));
@@ -164,7 +164,7 @@ void RecordingController::install(const RecordRequest& request) {
 }
 
 void RecordingController::start(const RecordRequest& request) {
-  if (is(RecorderState::kRecording)) {
+  if (is(RecordingState::kRecording)) {
     throw UsageError(fmt::format("record: expected no recording under way, found {}", recorder_->status().path));
   }
   const bool as_armed =
@@ -172,7 +172,7 @@ void RecordingController::start(const RecordRequest& request) {
   if (request.action == Action::kArm) {
     install(request);
     recorder_->arm();
-  } else if (is(RecorderState::kArmed) && as_armed) {
+  } else if (is(RecordingState::kArmed) && as_armed) {
     recorder_->start();
   } else {
     install(request);
@@ -181,16 +181,16 @@ void RecordingController::start(const RecordRequest& request) {
 }
 
 void RecordingController::trigger() {
-  if (!is(RecorderState::kArmed)) {
+  if (!is(RecordingState::kArmed)) {
     throw UsageError("record: expected an armed recorder to trigger, found none; use record arm first");
   }
   recorder_->trigger();
 }
 
 void RecordingController::stop() {
-  if (is(RecorderState::kRecording)) {
+  if (is(RecordingState::kRecording)) {
     recorder_->stop();
-  } else if (is(RecorderState::kArmed)) {
+  } else if (is(RecordingState::kArmed)) {
     recorder_->disarm();
   } else {
     throw UsageError("record: expected a recording to stop, found none");
@@ -264,7 +264,7 @@ nlohmann::json RecordingController::recordings() const {
   {
     const std::lock_guard lock(mutex_);
     folder = settings_.daemon->recording.directory;
-    present = is(RecorderState::kRecording) ? recorder_->status().path : std::string();
+    present = is(RecordingState::kRecording) ? recorder_->status().path : std::string();
   }
   nlohmann::json list = nlohmann::json::array();
   const nfr::RecordingList found = folder.empty() ? nfr::RecordingList() : nfr::list_recordings(folder, kMostListed);
@@ -325,11 +325,9 @@ void RecordingController::update(control::Metrics& metrics) const {
   if (!now) {
     return;
   }
-  control::RecordingState state = control::RecordingState::kIdle;
-  if (now->state == RecorderState::kRecording || now->state == RecorderState::kArmed) {
-    state = now->state == RecorderState::kArmed ? control::RecordingState::kArmed : control::RecordingState::kRecording;
-  } else if (is_failure(now->end_cause)) {
-    state = control::RecordingState::kFailed;
+  RecordingState state = now->state;
+  if (state != RecordingState::kRecording && state != RecordingState::kArmed) {
+    state = is_failure(now->end_cause) ? RecordingState::kFailed : RecordingState::kIdle;
   }
   metrics.set_recording(state, now->bytes);
   const nfr::BitCounts& bits = now->bits;

@@ -50,7 +50,7 @@ class RecordingController {
  private:
   [[nodiscard]] RecorderOptions options(const control::RecordRequest& request) const;
   void install(const control::RecordRequest& request);
-  [[nodiscard]] bool is(RecorderState state) const;
+  [[nodiscard]] bool is(RecordingState state) const;
   void start(const control::RecordRequest& request);
   void trigger();
   void stop();

@@ -26,7 +26,7 @@ bool wait_for_room(const Recorder& recorder, std::uint64_t capacity_bytes, std::
   constexpr std::chrono::milliseconds kLook{1};
   for (;;) {
     const RecorderStatus status = recorder.status();
-    if (status.state != RecorderState::kRecording) {
+    if (status.state != RecordingState::kRecording) {
       return false;
     }
     if (status.queued_bytes + needed_bytes <= capacity_bytes) {
@@ -118,7 +118,7 @@ RecorderStatus freeze_ring(IngestRing& ring, RecorderOptions options, const std:
   begin(recorder);
   recorder.start();
   recorder.wait_for_requests();
-  if (recorder.status().state == RecorderState::kRecording) {
+  if (recorder.status().state == RecordingState::kRecording) {
     const std::optional<HeldElements> held = ring.held();  // read late, and again, since a new stream may begin
     if (held) {
       HeldBits bits(ring, *held, piece_elements);

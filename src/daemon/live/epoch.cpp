@@ -29,9 +29,9 @@ class Steps {
   explicit Steps(StepReport report) : report_(std::move(report)) {}
   void begin(const std::string& what) {
     const std::int64_t now_ns = monotonic_ns();
-    const std::string took =
-        number_ == 0 ? ""
-                     : fmt::format(" (the step before took {:.1f} s)", static_cast<double>(now_ns - begun_ns_) * 1e-9);
+    const std::string took = number_ == 0 ? ""
+                                          : fmt::format(" (the step before took {:.1f} s)",
+                                                        static_cast<double>(now_ns - begun_ns_) * kSecondsPerNs);
     begun_ns_ = now_ns;
     ++number_;
     if (report_) {
@@ -58,7 +58,7 @@ void run_late(Engine& engine, const FinishedBatch& batch, ShortestTimes& shortes
     const std::int64_t begun_ns = monotonic_ns();
     engine.begin_late(batch, {&processor, 1});
     engine.finish_late();
-    const double taken_s = static_cast<double>(monotonic_ns() - begun_ns) * 1e-9;
+    const double taken_s = static_cast<double>(monotonic_ns() - begun_ns) * kSecondsPerNs;
     shortest_s[processor] = std::min(shortest_s[processor], taken_s / static_cast<double>(batch.windows()));
   }
 }
@@ -82,9 +82,7 @@ void image_silence(Engine& engine, const EnginePlan& plan, const LiveInput& inpu
       const std::uint64_t samples = std::min(span.end - fed, engine.piece_samples());
       if (plan.input == InputForm::kBits) {
         const std::span<std::uint32_t> room = engine.room_for_bits(samples * input.words_per_sample());
-        for (std::size_t word = 0; word < room.size(); ++word) {
-          room[word] = silence_word(word / input.words_per_element);
-        }
+        fill_silence(0, input.words_per_element, room);
         engine.push_bits(fed, room);
       } else {
         engine.push_samples(fed, std::span(quiet).first(samples * input.words_per_sample()));

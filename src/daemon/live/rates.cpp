@@ -41,7 +41,7 @@ namespace {
 constexpr std::int64_t kLongestSegmentNs = 12'000'000'000;
 constexpr std::size_t kSegments = 4;
 /// Pause after which a measurement restarts: the sender stood still.
-constexpr std::int64_t kPauseNs = 1'000'000'000;
+constexpr std::int64_t kPauseNs = kNsPerSecond;
 /// Slopes of a sender that keeps time agree within some ms of delay per segment.
 constexpr double kSteady = 0.003;
 /// Beyond this ratio the stream is not in real time, such as a file that is copied into a pipe.

@@ -10,6 +10,7 @@
 
 #include "core/images.hpp"
 #include "core/product.hpp"
+#include "core/system/clocks.hpp"
 #include "files/format.hpp"
 #include "files/hdf5/results_layout.hpp"
 #include "files/results_file.hpp"
@@ -21,7 +22,6 @@ using namespace results;
 
 constexpr h5::Storage kInPlace = h5::Storage::kInPlace;
 constexpr h5::Storage kPieces = h5::Storage::kPieces;
-constexpr double kSecondsPerNs = 1e-9;
 
 /// A processor whose frames are written.
 struct Written {
@@ -337,7 +337,8 @@ void ResultsWriter::begin(const ResultHeader& header, const Beginning& beginning
   if (!is_group_name(header.processor)) {
     throw ConfigError(fmt::format("processor \"{}\": expected a name without '/' and ','", header.processor));
   }
-  const std::string group = beginning.processor == 0 ? "" : place_in("", header.processor);
+  const std::string place = place_name(header, beginning);
+  const std::string group = place.empty() ? "" : place_in("", place);
   if (group.empty()) {
     state.write_root(header);
   } else {

@@ -76,16 +76,12 @@ std::optional<Truth> read_spectra_truth(const std::filesystem::path& path) {
   return read_truth(input, read_measurement(input, true).geometry, read_frequencies(input));
 }
 
-void write_spectra(const std::filesystem::path& path, const SpectraFile& file) {
-  h5::OutputFile output(path);
-  (void)write_all_but_truth(output, file);
-  output.finish();
-}
-
-void write_spectra_with_truth(const std::filesystem::path& path, const SpectraFile& file, const Truth& truth) {
+void write_spectra(const std::filesystem::path& path, const SpectraFile& file, const std::optional<Truth>& truth) {
   h5::OutputFile output(path);
   const MeasurementGeometry measurement = write_all_but_truth(output, file);
-  write_truth(output, truth, measurement.geometry);
+  if (truth) {
+    write_truth(output, *truth, measurement.geometry);
+  }
   output.finish();
 }
 

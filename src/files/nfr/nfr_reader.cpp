@@ -31,21 +31,6 @@ std::optional<FileInfo> file_record_at(const Source& source, std::uint64_t offse
   return crc32c(payload) == header.payload_crc ? file_info_of(payload) : std::nullopt;
 }
 
-void add_missing(std::vector<MissingRun>& missing, std::uint64_t first, std::uint64_t end) {
-  if (!missing.empty() && missing.back().first_bit_time + missing.back().bit_times == first) {
-    missing.back().bit_times += end - first;
-  } else if (end > first) {
-    missing.push_back({.first_bit_time = first, .bit_times = end - first});
-  }
-}
-
-void fill_silence(std::uint64_t first_bit_time, std::uint64_t words_per_bit_time, std::span<std::uint32_t> words) {
-  for (std::size_t i = 0; i < words.size(); i += words_per_bit_time) {
-    std::fill_n(words.begin() + static_cast<std::ptrdiff_t>(i), words_per_bit_time,
-                silence_word(first_bit_time + i / words_per_bit_time));
-  }
-}
-
 }  // namespace
 
 std::string text_of_losses(const BitsSummary& bits) {
@@ -316,7 +301,7 @@ void Reader::copy_current(std::uint64_t first, std::span<std::uint32_t> words, s
   const std::uint64_t end = first + words.size() / words_;
   if (!words_are_sound_) {
     fill_silence(first, words_, words);
-    add_missing(missing, first, end);
+    append_run(&missing, first, end - first);
     return;
   }
   const RecordHeader& header = current_->header;
@@ -327,7 +312,7 @@ void Reader::copy_current(std::uint64_t first, std::span<std::uint32_t> words, s
     const std::uint64_t run_end = std::min(end, header.first_bit_time + run.offset_bit_times + run.bit_times);
     if (run_first < run_end) {
       fill_silence(run_first, words_, words.subspan((run_first - first) * words_, (run_end - run_first) * words_));
-      add_missing(missing, run_first, run_end);
+      append_run(&missing, run_first, run_end - run_first);
     }
   }
 }
@@ -349,7 +334,7 @@ void Reader::read_bits(std::uint64_t first_bit_time, std::span<std::uint32_t> wo
     };
     if (known_from > at) {
       fill_silence(at, words_, part(at, known_from));
-      add_missing(missing, at, known_from);
+      append_run(&missing, at, known_from - at);
       at = known_from;
     }
     if (at < end) {

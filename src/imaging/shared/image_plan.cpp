@@ -126,11 +126,6 @@ bool ImagePlan::searches_cutoff() const {
          holography.filter.cutoff_rule == CutoffRule::kSearch && holography.search_every_frames > 0;
 }
 
-bool ImagePlan::estimates_error() const {
-  const ImagerKind imager = resolve_imager(*this);
-  return measures_cutoff() || searches_cutoff() || imager == ImagerKind::kSonah || imager == ImagerKind::kOperators;
-}
-
 double ImagePlan::error_calibration() const {
   const bool is_measured = measures_cutoff();
   switch (holography.quantity) {

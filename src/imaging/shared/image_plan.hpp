@@ -76,9 +76,6 @@ struct ImagePlan : ArrayPlan {
   [[nodiscard]] int search_every_hops() const;
   /// ResultHeader::memory_hops of its images.
   [[nodiscard]] std::int64_t memory_hops() const;
-  /// True if an expected error of the plan's quantity is published with its images; otherwise it is NaN. A filter that
-  /// is given has none.
-  [[nodiscard]] bool estimates_error() const;
   /// Factor of the expected error that follows from formulas before it is published: the ratio of true to expected
   /// errors that remains over kinds of scenes set apart for this (docs/results/fidelity.md).
   [[nodiscard]] double error_calibration() const;

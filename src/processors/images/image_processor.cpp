@@ -258,12 +258,17 @@ std::span<const double> MissingOfImages::with(int non_finite) {
   return all_;
 }
 
-ImageProcessor::ImageProcessor(const ocl::Device& device, const ProcessorPlan& plan, const ImagePlan& images)
-    : Processor(images_header(plan, images)),
+template <typename Base, typename AnyImager>
+ImageProcessorBase<Base, AnyImager>::ImageProcessorBase(const ProcessorPlan& plan, const ImagePlan& images,
+                                                        std::unique_ptr<AnyImager> imager)
+    : Base(images_header(plan, images)),
       plan_(images),
-      imager_(make_imager(device, plan_)),
+      imager_(std::move(imager)),
       products_(image_products_of(plan, plan_)),
       missing_(plan_) {}
+
+ImageProcessor::ImageProcessor(const ocl::Device& device, const ProcessorPlan& plan, const ImagePlan& images)
+    : ImageProcessorBase(plan, images, make_imager(device, images)) {}
 
 void ImageProcessor::enqueue(const BatchInput& input) {
   imager_->use_results(input.place);
@@ -281,11 +286,7 @@ WindowProducts ImageProcessor::products(const WindowToRead& of) {
 namespace reference {
 
 ImageProcessor::ImageProcessor(const ProcessorPlan& plan, const ImagePlan& images)
-    : Processor(images_header(plan, images)),
-      plan_(images),
-      imager_(imager_entry(plan_.holography.imager).make_reference(plan_)),
-      products_(image_products_of(plan, plan_)),
-      missing_(plan_) {}
+    : ImageProcessorBase(plan, images, imager_entry(images.holography.imager).make_reference(images)) {}
 
 WindowResult ImageProcessor::compute(const WindowInput& window) {
   imager_->set_hop(window.hop, window.is_whole);

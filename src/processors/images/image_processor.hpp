@@ -101,8 +101,31 @@ class MissingOfImages {
   std::vector<double> all_;     ///< [frequency] masked_ and non-finite ones
 };
 
-/// An imager as a processor.
-class ImageProcessor : public Processor, public Searching {
+/// An imager as a processor, on a device or as a reference.
+template <typename Base, typename AnyImager>
+class ImageProcessorBase : public Base, public Searching {
+ public:
+  void use(const MicrophoneMask& mask) override {
+    imager_->use(mask);
+    missing_.use(mask);
+  }
+  void adopt(const std::shared_ptr<const Findings>& findings) override { imager_->adopt(findings); }
+  [[nodiscard]] std::unique_ptr<Search> make_search() const override {
+    return plan_.searches ? imager_->make_search() : nullptr;
+  }
+  [[nodiscard]] int search_every_hops() const override { return plan_.search_every_hops(); }
+  void forget() override { imager_->forget(); }
+
+ protected:
+  ImageProcessorBase(const ProcessorPlan& plan, const ImagePlan& images, std::unique_ptr<AnyImager> imager);
+
+  ImagePlan plan_;
+  std::unique_ptr<AnyImager> imager_;
+  ImageProducts products_;
+  MissingOfImages missing_;
+};
+
+class ImageProcessor : public ImageProcessorBase<Processor, Imager> {
  public:
   ImageProcessor(const ocl::Device& device, const ProcessorPlan& plan, const ImagePlan& images);
   void enqueue(const BatchInput& input) override;
@@ -110,47 +133,17 @@ class ImageProcessor : public Processor, public Searching {
   [[nodiscard]] std::span<const std::uint32_t> host_status(std::size_t place) const override {
     return imager_->host_status(place);
   }
-  void use(const MicrophoneMask& mask) override {
-    imager_->use(mask);
-    missing_.use(mask);
-  }
-  void adopt(const std::shared_ptr<const Findings>& findings) override { imager_->adopt(findings); }
-  [[nodiscard]] std::unique_ptr<Search> make_search() const override {
-    return plan_.searches ? imager_->make_search() : nullptr;
-  }
-  [[nodiscard]] int search_every_hops() const override { return plan_.search_every_hops(); }
-  void forget() override { imager_->forget(); }
   [[nodiscard]] std::string description() const override { return imager_->description(); }
-
- private:
-  ImagePlan plan_;
-  std::unique_ptr<Imager> imager_;
-  ImageProducts products_;
-  MissingOfImages missing_;
 };
 
 namespace reference {
 
-class ImageProcessor : public Processor, public Searching {
+class ImageProcessor : public ImageProcessorBase<Processor, Imager> {
  public:
   ImageProcessor(const ProcessorPlan& plan, const ImagePlan& images);
-  void forget() override { imager_->forget(); }
   WindowResult compute(const WindowInput& window) override;
-  void use(const MicrophoneMask& mask) override {
-    imager_->use(mask);
-    missing_.use(mask);
-  }
-  void adopt(const std::shared_ptr<const Findings>& findings) override { imager_->adopt(findings); }
-  [[nodiscard]] std::unique_ptr<Search> make_search() const override {
-    return plan_.searches ? imager_->make_search() : nullptr;
-  }
-  [[nodiscard]] int search_every_hops() const override { return plan_.search_every_hops(); }
 
  private:
-  ImagePlan plan_;
-  std::unique_ptr<Imager> imager_;
-  ImageProducts products_;
-  MissingOfImages missing_;
   std::vector<std::complex<float>> images_;
   std::vector<FilterReport> reports_;
 };

@@ -17,6 +17,7 @@
 
 #include "core/error.hpp"
 #include "core/product.hpp"
+#include "core/system/clocks.hpp"
 #include "core/system/files.hpp"
 #include "files/hdf5/h5_output.hpp"
 
@@ -247,7 +248,6 @@ std::string write_h5_axis(h5::OutputFile& file, const Axis& axis) {
 
 /// Data of each frame.
 void write_h5_frames(h5::OutputFile& file, const ExportSource& source) {
-  constexpr double kPerSecond = 1e-9;
   const ResultStamps& stamps = source.stamps();
   std::vector<double> frames;
   std::vector<std::int64_t> times_ns;
@@ -256,7 +256,7 @@ void write_h5_frames(h5::OutputFile& file, const ExportSource& source) {
   for (std::uint64_t frame = source.first_frame(); frame < source.end_frame(); ++frame) {
     frames.push_back(static_cast<double>(frame));
     times_ns.push_back(stamps.timestamps_ns[frame]);
-    times_s.push_back(static_cast<double>(times_ns.back() - stamps.timestamps_ns.front()) * kPerSecond);
+    times_s.push_back(static_cast<double>(times_ns.back() - stamps.timestamps_ns.front()) * kSecondsPerNs);
     first_samples.push_back(stamps.first_samples[frame]);
   }
   file.write("/frame", {frames.size()}, frames);

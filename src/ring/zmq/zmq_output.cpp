@@ -150,10 +150,8 @@ bool is_any_port(std::string_view endpoint) { return port_of(endpoint) == "*" ||
 
 /// Name by which the next epoch finds the channel. Endpoints with any free port differ only by their processors.
 std::string channel_name(const std::string& endpoint, const ResultHeader& header, const Beginning& beginning) {
-  if (beginning.processor == 0) {
-    return "";
-  }
-  return is_any_port(endpoint) ? header.processor : endpoint;
+  std::string place = place_name(header, beginning);
+  return place.empty() || is_any_port(endpoint) ? place : endpoint;
 }
 
 void bind(zmq::socket_t& publisher, const std::string& endpoint) {

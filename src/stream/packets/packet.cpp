@@ -73,18 +73,6 @@ bool length_holds(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-std::string_view name_of(PayloadKind kind) { return kind == PayloadKind::kBits ? "bits" : "samples"; }
-
-PayloadKind payload_kind_of(std::string_view name) {
-  if (name == "bits") {
-    return PayloadKind::kBits;
-  }
-  if (name == "samples") {
-    return PayloadKind::kSamples;
-  }
-  throw ConfigError(fmt::format("payload: expected bits or samples, found \"{}\"", name));
-}
-
 std::variant<Packet, PacketFault> parse_packet(std::span<const std::byte> bytes, const PacketExpectation& expected) {
   if (!magic_holds(bytes)) {
     return PacketFault::kForeign;

@@ -2,7 +2,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <variant>
 
 namespace nearfield {
@@ -12,9 +11,6 @@ enum class PayloadKind : std::uint8_t {
   kBits = 0,     ///< one bit-time of wire words, see core/microphones.hpp
   kSamples = 1,  ///< one decimated sample of every channel, float32 pascal, channel = row * columns + column
 };
-std::string_view name_of(PayloadKind kind);
-/// "bits" or "samples". Throws ConfigError.
-PayloadKind payload_kind_of(std::string_view name);
 
 /// Format of packets "NFB1", little-endian; docs/reference/packets.md has the table.
 inline constexpr std::size_t kPacketHeaderBytes = 32;

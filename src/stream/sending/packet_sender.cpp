@@ -297,7 +297,7 @@ SendReport send_packets(const Playback& playback, const SendSettings& given, con
   faults.flush();
   outbox.flush();
   outbox.report(report);
-  report.elapsed_s = static_cast<double>(monotonic_ns() - start_ns) * 1e-9;
+  report.elapsed_s = static_cast<double>(monotonic_ns() - start_ns) * kSecondsPerNs;
   report.faults = faults.counts();
   return report;
 }

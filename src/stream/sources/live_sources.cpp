@@ -27,7 +27,7 @@ constexpr std::size_t kBatch = 32;
 constexpr std::size_t kDatagramBytes = std::size_t{1} << 16U;  ///< above any datagram's length
 constexpr suseconds_t kStopCheckUs = 20'000;
 /// A sender that is faster than this thread refills the socket for ever.
-constexpr std::int64_t kLongestDiscardNs = 1'000'000'000;
+constexpr std::int64_t kLongestDiscardNs = kNsPerSecond;
 
 /// Sender of a datagram; without an address if its family is not IP, or the kernel gave none.
 Peer peer_of(const sockaddr_storage& sender) {

@@ -74,7 +74,7 @@ Daemon::Daemon(DaemonOptions options)
   // Threads that a device's driver starts inherit the priority.
   control::log_warnings(control::apply_realtime(settings_.daemon->realtime));
   control::log_warnings(control::exposure_warnings(*settings_.daemon));
-  require_memory(needs_of_source(settings_), memory_room({}));
+  require_memory(needs_of_source(settings_), free_memory({}));
   ocl::DriverAccount driver_account;
   (void)ocl::Device::open(settings_.device);  // throws before a scene's bits are made, which takes up to minutes
   source_ = make_source(source_settings(settings_));

@@ -160,16 +160,16 @@ void Daemon::serve_control() {
 }
 
 void Daemon::measure_recordings() {
-  const auto add = [this](const char* name, const char* help, std::uint64_t RoomKeeper::Account::*value) {
+  const auto add = [this](const char* name, const char* help, std::uint64_t RetentionKeeper::Account::*value) {
     metrics_->add_reader(name, help, [this, value] { return static_cast<double>(recording_->room().*value); });
   };
-  add("recordings_bytes", "Size of all recordings in the folder", &RoomKeeper::Account::used_bytes);
+  add("recordings_bytes", "Size of all recordings in the folder", &RetentionKeeper::Account::used_bytes);
   metrics_->add_reader("recordings_free_bytes", "Free on the disk of the recordings; NaN: not known", [this] {
     const std::optional<std::uint64_t> free_bytes = recording_->room().free_bytes;
     return free_bytes ? static_cast<double>(*free_bytes) : std::numeric_limits<double>::quiet_NaN();
   });
-  add("recordings_removed_total", "Recordings removed for others", &RoomKeeper::Account::removed);
-  add("recordings_removed_bytes_total", "Their size", &RoomKeeper::Account::removed_bytes);
+  add("recordings_removed_total", "Recordings removed for others", &RetentionKeeper::Account::removed);
+  add("recordings_removed_bytes_total", "Their size", &RetentionKeeper::Account::removed_bytes);
 }
 
 void Daemon::measure_limits() {
@@ -214,7 +214,7 @@ void Daemon::log_run(const Epoch& epoch) {
 nlohmann::json Daemon::status() {
   recording_->update(*metrics_);
   nlohmann::json status = metrics_->status();
-  const RoomKeeper::Account room = recording_->room();
+  const RetentionKeeper::Account room = recording_->room();
   status["recordings"] = {{"bytes", room.used_bytes},
                           {"free_bytes", room.free_bytes ? nlohmann::json(*room.free_bytes) : nlohmann::json(nullptr)},
                           {"removed", room.removed},

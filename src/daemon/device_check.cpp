@@ -107,8 +107,8 @@ std::vector<MemoryNeed> needs_of_source(const Settings& settings) {
            .host_bytes = elements * static_cast<double>(source.words_per_element) * sizeof(std::uint32_t)}};
 }
 
-MemoryRoom memory_room(std::span<const ocl::DeviceInfo> devices) {
-  MemoryRoom room{.host_bytes = available_memory_bytes()};
+FreeMemory free_memory(std::span<const ocl::DeviceInfo> devices) {
+  FreeMemory room{.host_bytes = available_memory_bytes()};
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const auto bytes =
         devices[i].is_gpu ? std::optional(static_cast<double>(devices[i].global_memory_bytes)) : std::nullopt;
@@ -121,7 +121,7 @@ MemoryRoom memory_room(std::span<const ocl::DeviceInfo> devices) {
   return room;
 }
 
-std::vector<std::string> memory_problems(const std::vector<MemoryNeed>& needs, const MemoryRoom& room) {
+std::vector<std::string> memory_problems(const std::vector<MemoryNeed>& needs, const FreeMemory& room) {
   std::vector<MemoryNeed> of_host = needs;
   std::vector<std::string> problems;
   std::vector<std::optional<double>> rooms = {room.device_bytes};
@@ -145,7 +145,7 @@ std::vector<std::string> memory_problems(const std::vector<MemoryNeed>& needs, c
   return problems;
 }
 
-void require_memory(const std::vector<MemoryNeed>& needs, const MemoryRoom& room) {
+void require_memory(const std::vector<MemoryNeed>& needs, const FreeMemory& room) {
   const std::vector<std::string> problems = memory_problems(needs, room);
   if (!problems.empty()) {
     throw ConfigError(fmt::format("{}", fmt::join(problems, "\n")));

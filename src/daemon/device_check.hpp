@@ -21,7 +21,7 @@ struct MemoryNeed {
 };
 
 /// Free memory in bytes.
-struct MemoryRoom {
+struct FreeMemory {
   double host_bytes = 0.0;
   std::optional<double> device_bytes = {};                ///< on the run's device, if it has its own memory
   std::vector<std::optional<double>> other_devices = {};  ///< likewise, from number 1 on
@@ -35,13 +35,13 @@ std::vector<MemoryNeed> needs_of_epoch(const Settings& settings, const std::vect
 std::vector<MemoryNeed> needs_of_source(const Settings& settings);
 
 /// Free memory of this machine (MemAvailable of /proc/meminfo) and of `devices`, if any are given.
-MemoryRoom memory_room(std::span<const ocl::DeviceInfo> devices);
+FreeMemory free_memory(std::span<const ocl::DeviceInfo> devices);
 
 /// One message for each memory that is too small, naming the key of the largest need; empty when all fits.
-std::vector<std::string> memory_problems(const std::vector<MemoryNeed>& needs, const MemoryRoom& room);
+std::vector<std::string> memory_problems(const std::vector<MemoryNeed>& needs, const FreeMemory& room);
 
 /// Throws ConfigError with those messages.
-void require_memory(const std::vector<MemoryNeed>& needs, const MemoryRoom& room);
+void require_memory(const std::vector<MemoryNeed>& needs, const FreeMemory& room);
 
 /// Notes with the names of the OpenCL devices that a daemon with these settings would use, or the problem that one of
 /// them is missing. Opens the run's device and compiles nothing.

@@ -62,7 +62,7 @@ Faults faults() {
 /// Memory needs that follow from the settings alone, and the memory of this machine.
 struct MemoryCheck {
   std::vector<nearfield::daemon::MemoryNeed> needs;  ///< for the run's device and the host; empty: unknown
-  nearfield::daemon::MemoryRoom room;
+  nearfield::daemon::FreeMemory room;
   nearfield::DeviceInfos devices;
 };
 
@@ -80,7 +80,7 @@ MemoryCheck memory_of(const nearfield::Settings& settings) {
       memory.needs.push_back(std::move(need));
     }
   }
-  memory.room = memory_room(memory.devices.all);
+  memory.room = free_memory(memory.devices.all);
   return memory;
 }
 

@@ -23,7 +23,7 @@
 #include "limits/limit_plan.hpp"
 #include "recording/lane.hpp"
 #include "recording/output.hpp"
-#include "recording/room.hpp"
+#include "recording/retention.hpp"
 
 namespace nearfield {
 
@@ -47,7 +47,7 @@ struct RecorderOptions {
   /// thread that waits for the recorder.
   std::function<void(const RecorderStatus& status)> changed;
   /// Called like `changed` when the recorder has made room for a recording, or checked for it.
-  std::function<void(const RecordingRoom& room)> made_room;
+  std::function<void(const FolderUsage& room)> made_room;
   /// Called like `changed` when a file of a recording is complete.
   std::function<void(const std::filesystem::path& path)> finished;
 
@@ -162,8 +162,8 @@ class Recorder : public BitsTap, public Output {
   void begin(BeganBy cause);
   [[nodiscard]] std::string text_of(BeganBy cause) const;
   void refuse(EndCause cause, const std::string& reason);
-  [[nodiscard]] RecordingRoom make_room_for(std::uint64_t bytes) const;
-  [[nodiscard]] std::optional<std::pair<EndCause, std::string>> lack_in(const RecordingRoom& room) const;
+  [[nodiscard]] FolderUsage make_room_for(std::uint64_t bytes) const;
+  [[nodiscard]] std::optional<std::pair<EndCause, std::string>> lack_in(const FolderUsage& room) const;
   void look_for_room();
   [[nodiscard]] bool is_over_quota(std::uint64_t bytes);
   void report_change() const;

@@ -167,7 +167,7 @@ void Recorder::begin(BeganBy cause) {
   const DaemonSettings::Recording& settings = options_.settings;
   most_by_quota_.reset();
   if (settings.quota_bytes > 0 || settings.keep_free_bytes > 0) {
-    const RecordingRoom room = make_room_for(kLeastBytes);
+    const FolderUsage room = make_room_for(kLeastBytes);
     if (const auto lack = lack_in(room)) {
       refuse(lack->first, lack->second);
       return;
@@ -202,8 +202,8 @@ void Recorder::begin(BeganBy cause) {
 }
 
 /// Removes nothing for its age, which is not urgent.
-RecordingRoom Recorder::make_room_for(std::uint64_t bytes) const {
-  RecordingRoom room =
+FolderUsage Recorder::make_room_for(std::uint64_t bytes) const {
+  FolderUsage room =
       make_room(std::filesystem::path(options_.path).parent_path(), options_.settings, bytes, std::nullopt);
   if (options_.made_room) {
     options_.made_room(room);
@@ -212,7 +212,7 @@ RecordingRoom Recorder::make_room_for(std::uint64_t bytes) const {
 }
 
 /// Reason why no recording can begin.
-std::optional<std::pair<EndCause, std::string>> Recorder::lack_in(const RecordingRoom& room) const {
+std::optional<std::pair<EndCause, std::string>> Recorder::lack_in(const FolderUsage& room) const {
   const std::string folder = std::filesystem::path(options_.path).parent_path().string();
   const auto quota_bytes = static_cast<std::uint64_t>(options_.settings.quota_bytes);
   const auto kept_bytes = static_cast<std::uint64_t>(options_.settings.keep_free_bytes);
@@ -235,7 +235,7 @@ void Recorder::look_for_room() {
     return;
   }
   std::erase_if(parts_, [](const auto& part) { return part->is_removed(); });  // frees their blocks
-  const RecordingRoom room = make_room_for(kLeastBytes);
+  const FolderUsage room = make_room_for(kLeastBytes);
   const std::uint64_t own_bytes = bytes_before_ + file_->bytes();
   if (most_by_quota_) {
     const auto quota_bytes = static_cast<std::uint64_t>(settings.quota_bytes);

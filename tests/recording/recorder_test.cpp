@@ -408,7 +408,7 @@ TEST(Recorder, OlderRecordingsMakeRoomForTheOneThatIsWritten) {
   options.settings.max_bytes = 3 << 19;
   options.settings.remove_oldest = true;
   std::atomic<std::uint64_t> removed{0};
-  options.made_room = [&](const RecordingRoom& room) { removed += room.removed.size(); };
+  options.made_room = [&](const FolderUsage& room) { removed += room.removed.size(); };
   Recorder recorder(options);
   std::uint64_t at = 0;
   for (std::uint64_t i = 1; i <= 6; ++i) {
@@ -452,7 +452,7 @@ TEST(Recorder, WhatOthersAddMeanwhileTakesOfTheQuota) {
   RecorderOptions options = options_for(folder / "a.nfr");
   options.settings.quota_bytes = 3 * kMebibyte;
   std::atomic<int> looks{0};
-  options.made_room = [&](const RecordingRoom&) { ++looks; };
+  options.made_room = [&](const FolderUsage&) { ++looks; };
   Recorder recorder(options);
   start(recorder);
   std::uint64_t at = push_until(recorder, 0, kMebibyte / 2, 1);

@@ -80,8 +80,8 @@ void log_change(control::RateLimitedLog& log, const RecorderStatus& status) {
 }
 
 /// Logs a line for each removed recording, and if one could not be removed.
-void log_room(control::RateLimitedLog& log, const RecordingRoom& room) {
-  for (const RecordingRoom::Removed& removed : room.removed) {
+void log_room(control::RateLimitedLog& log, const FolderUsage& room) {
+  for (const FolderUsage::Removed& removed : room.removed) {
     spdlog::info("recording removed: {}, {} bytes; {} cause=recording_removed", removed.path.string(), removed.bytes,
                  removed.why);  // never rate-limited: the file is gone
   }
@@ -97,7 +97,7 @@ RecordingController::RecordingController(const LiveInput& input, Install install
     : input_(input),
       install_(std::move(install)),
       log_(std::move(log)),
-      keeper_([log = log_](const RecordingRoom& room) { log_room(*log, room); }) {}
+      keeper_([log = log_](const FolderUsage& room) { log_room(*log, room); }) {}
 
 void RecordingController::use(const Settings& settings) {
   const std::lock_guard lock(mutex_);
@@ -141,7 +141,7 @@ RecorderOptions RecordingController::options(const RecordRequest& request) const
     throw ConfigError(fmt::format("{}: it delivers decimated samples; only images can be recorded", input_.name));
   }
   options.changed = [log = log_](const RecorderStatus& status) { log_change(*log, status); };
-  options.made_room = [keeper = &keeper_](const RecordingRoom& room) { keeper->add(room); };
+  options.made_room = [keeper = &keeper_](const FolderUsage& room) { keeper->add(room); };
   options.finished = [keeper = &keeper_](const std::filesystem::path& path) { keeper->finished(path); };
   options.settings = recording;
   options.settings.max_s = request.seconds.value_or(recording.max_s);
@@ -286,7 +286,7 @@ nlohmann::json RecordingController::recordings() const {
                     {"began_by", one.began_by},
                     {"state", state}});
   }
-  const RoomKeeper::Account room = keeper_.account();
+  const RetentionKeeper::Account room = keeper_.account();
   return {{"bytes", room.used_bytes},
           {"free_bytes", room.free_bytes ? nlohmann::json(*room.free_bytes) : nlohmann::json(nullptr)},
           {"removed", room.removed},

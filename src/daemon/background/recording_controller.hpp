@@ -12,7 +12,7 @@
 #include "core/daemon_settings.hpp"
 #include "daemon/live/live_input.hpp"
 #include "recording/recorder.hpp"
-#include "recording/room.hpp"
+#include "recording/retention.hpp"
 #include "stream/ingest_ring.hpp"
 
 namespace nearfield::daemon {
@@ -42,7 +42,7 @@ class RecordingController {
   [[nodiscard]] std::uint64_t memory_bytes() const;
   void update(control::Metrics& metrics) const;
   /// Disk use of all recordings in the folder, for the status.
-  [[nodiscard]] RoomKeeper::Account room() const { return keeper_.account(); }
+  [[nodiscard]] RetentionKeeper::Account room() const { return keeper_.account(); }
   /// The trigger of recordings in the settings in effect, and the cause of the last one. Does not wait for the end of a
   /// recording.
   [[nodiscard]] nlohmann::json trigger_status() const;
@@ -61,7 +61,7 @@ class RecordingController {
   mutable std::mutex
       mutex_;  ///< held during changes of the members below, also while a recording ends, which may take seconds
   Settings settings_;
-  mutable RoomKeeper keeper_;         ///< before the recorder, which uses it
+  mutable RetentionKeeper keeper_;    ///< before the recorder, which uses it
   mutable std::mutex pointer_mutex_;  ///< guards `recorder_`; taken besides mutex_ while it changes, so that readers do
                                       ///< not wait for a change of a recording
   std::unique_ptr<Recorder> recorder_;

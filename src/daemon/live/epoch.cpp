@@ -174,7 +174,7 @@ std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& inp
   epoch->plan.track_ids = std::move(track_ids);
   const ocl::Device device = ocl::Device::open(epoch->plan.settings.device);
   const DeviceInfos devices = find_devices(device.info(), epoch->plan.settings);
-  require_memory(needs_of_epoch(epoch->plan.settings, devices.of_processors), memory_room(devices.all));
+  require_memory(needs_of_epoch(epoch->plan.settings, devices.of_processors), free_memory(devices.all));
   steps.begin(fmt::format("compiling programs for {}", device.info().name));
   epoch->engine = make_engine(device, epoch->plan);
   const Engine& engine = *epoch->engine;

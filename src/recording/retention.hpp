@@ -20,7 +20,7 @@
 namespace nearfield {
 
 /// Space that the recordings of a folder take, and the recordings that were removed.
-struct RecordingRoom {
+struct FolderUsage {
   struct Removed {
     std::filesystem::path path;
     std::uint64_t bytes = 0;
@@ -34,7 +34,7 @@ struct RecordingRoom {
 };
 
 /// Time that max_age_s is compared with.
-struct RoomTime {
+struct RetentionTime {
   std::int64_t now_ns = 0;  ///< CLOCK_REALTIME
   /// Recordings that are known to be younger than max_age_s, whatever the times of their files say.
   std::set<std::filesystem::path> young;
@@ -48,10 +48,10 @@ struct RoomTime {
 /// and `problem` says so. Not removed are files of other users, what does not begin with a sound record of a recording,
 /// what is no regular file, and what a recorder of this machine has locked (RecordingOutput). Any number of threads and
 /// processes may do this in one folder at a time: what another one has removed counts as removed.
-RecordingRoom make_room(const std::filesystem::path& folder, const DaemonSettings::Recording& settings,
-                        std::uint64_t wanted_bytes, const std::optional<RoomTime>& time);
+FolderUsage make_room(const std::filesystem::path& folder, const DaemonSettings::Recording& settings,
+                      std::uint64_t wanted_bytes, const std::optional<RetentionTime>& time);
 
-struct RoomClocks {
+struct RetentionClocks {
   std::function<std::int64_t()> realtime_ns = [] { return clock_ns(CLOCK_REALTIME); };
   std::function<std::int64_t()> boottime_ns = [] { return clock_ns(CLOCK_BOOTTIME); };  ///< never set, unlike realtime
 };
@@ -59,21 +59,21 @@ struct RoomClocks {
 /// Decides whether the times of files can be compared with the clock, for max_age_s: the clock of a machine without a
 /// battery, or before the time service has answered, is wrong, and makes new recordings look years old when it is set.
 /// Not for several threads at a time.
-class RoomTimes {
+class RetentionTimes {
  public:
   static constexpr std::int64_t kSettleNs = 15 * 60 * kNsPerSecond;  ///< after the machine's start
   static constexpr std::int64_t kStepNs = 60 * kNsPerSecond;         ///< more between two calls of now() is a step
   static constexpr std::int64_t kHoldNs = 24 * 3600 * kNsPerSecond;  ///< after a step, or a shorter max_age_s
   static constexpr std::size_t kMostFinished = 65536;                ///< files that finished() remembers
 
-  explicit RoomTimes(RoomClocks clocks = {});
+  explicit RetentionTimes(RetentionClocks clocks = {});
   /// A file that this process has finished: for max_age_s from now on it counts as young.
   void finished(const std::filesystem::path& path);
   /// None where nothing is to be removed for its age: within kSettleNs of the machine's start, and after a step.
-  [[nodiscard]] std::optional<RoomTime> now(double max_age_s);
+  [[nodiscard]] std::optional<RetentionTime> now(double max_age_s);
 
  private:
-  RoomClocks clocks_;
+  RetentionClocks clocks_;
   std::int64_t offset_ns_;                                               ///< realtime less boottime, at the last call
   std::optional<std::int64_t> stepped_ns_;                               ///< boottime of the last step
   std::deque<std::pair<std::int64_t, std::filesystem::path>> finished_;  ///< with their boottime, oldest first
@@ -82,7 +82,7 @@ class RoomTimes {
 /// Keeps room for recordings: a thread at ordinary priority that looks at the folder every kEveryNs, so that old
 /// recordings are gone before the one that is written needs their place, and those that are too old go without one;
 /// nothing else removes recordings for their age. Any thread may call.
-class RoomKeeper {
+class RetentionKeeper {
  public:
   static constexpr std::int64_t kEveryNs = 2 * kNsPerSecond;
 
@@ -94,11 +94,11 @@ class RoomKeeper {
   };
 
   /// `changed` is called where something was removed or could not be; by the keeper's thread and by callers of add().
-  explicit RoomKeeper(std::function<void(const RecordingRoom&)> changed, RoomClocks clocks = {});
+  explicit RetentionKeeper(std::function<void(const FolderUsage&)> changed, RetentionClocks clocks = {});
   /// Looks at once, and from now on, as these settings say.
   void use(const DaemonSettings::Recording& settings);
   /// Adds what another call of make_room() found.
-  void add(const RecordingRoom& room);
+  void add(const FolderUsage& room);
   /// A file of a recording of this process is complete: it is young from now on, whatever the clock says.
   void finished(const std::filesystem::path& path);
   [[nodiscard]] Account account() const;
@@ -106,13 +106,13 @@ class RoomKeeper {
  private:
   void run(const std::stop_token& stop);
 
-  std::function<void(const RecordingRoom&)> changed_;
+  std::function<void(const FolderUsage&)> changed_;
   mutable std::mutex mutex_;  ///< guards what follows
   std::condition_variable_any wake_;
   DaemonSettings::Recording settings_;  ///< without a directory there is nothing to look at
   bool is_new_ = false;
   Account account_;
-  RoomTimes times_;
+  RetentionTimes times_;
   std::jthread thread_;  ///< last: it uses all of the above
 };
 

@@ -1,4 +1,4 @@
-#include "recording/room.hpp"
+#include "recording/retention.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ constexpr std::int64_t kBlockBytes = 512;  ///< unit of st_blocks
 constexpr std::int64_t kReadyBytes = std::int64_t{1} << 30U;
 constexpr std::int64_t kReadyShare = 8;
 
-struct RoomFile {
+struct RetentionFile {
   std::filesystem::path path;
   std::int64_t bytes = 0;
   std::int64_t disk_bytes = 0;  ///< bytes that its removal frees
@@ -45,8 +45,8 @@ enum class Use {
 };
 
 /// Regular files *.nfr, oldest first; what cannot be looked at is not there.
-std::vector<RoomFile> files_in(const std::filesystem::path& folder, std::error_code& error) {
-  std::vector<RoomFile> files;
+std::vector<RetentionFile> files_in(const std::filesystem::path& folder, std::error_code& error) {
+  std::vector<RetentionFile> files;
   const std::filesystem::directory_iterator end;
   for (std::filesystem::directory_iterator entry(folder, error); !error && entry != end; entry.increment(error)) {
     struct stat status {};
@@ -60,13 +60,13 @@ std::vector<RoomFile> files_in(const std::filesystem::path& folder, std::error_c
                        .is_own = status.st_uid == ::geteuid()});
     }
   }
-  std::sort(files.begin(), files.end(), [](const RoomFile& a, const RoomFile& b) {
+  std::sort(files.begin(), files.end(), [](const RetentionFile& a, const RetentionFile& b) {
     return std::tie(a.changed_ns, a.path) < std::tie(b.changed_ns, b.path);
   });
   return files;
 }
 
-void count_gone(RoomFile& file, RecordingRoom& room) {
+void count_gone(RetentionFile& file, FolderUsage& room) {
   file.is_gone = true;
   room.used_bytes -= static_cast<std::uint64_t>(file.bytes);
   if (room.free_bytes) {
@@ -74,13 +74,13 @@ void count_gone(RoomFile& file, RecordingRoom& room) {
   }
 }
 
-void complain(const RoomFile& file, RecordingRoom& room) {
+void complain(const RetentionFile& file, FolderUsage& room) {
   room.problem = fmt::format("{}: can't be removed: {}", file.path.string(), std::strerror(errno));
 }
 
 /// A recorder has an exclusive lock of what it writes, which refuses a shared one; those who make room at the same time
 /// get theirs. Where the file system has no locks, every recording counts as written.
-Use look_at(RoomFile& file, RecordingRoom& room) {
+Use look_at(RetentionFile& file, FolderUsage& room) {
   if (file.is_gone || !file.is_own) {
     return Use::kForeign;
   }
@@ -102,7 +102,7 @@ Use look_at(RoomFile& file, RecordingRoom& room) {
 }
 
 /// Looks again before: another recording may have the name meanwhile.
-void remove(RoomFile& file, const std::string& why, RecordingRoom& room) {
+void remove(RetentionFile& file, const std::string& why, FolderUsage& room) {
   if (look_at(file, room) != Use::kFree) {
     return;
   }
@@ -117,7 +117,7 @@ void remove(RoomFile& file, const std::string& why, RecordingRoom& room) {
 
 /// One of the two limits: how far the folder is beyond it, and in words why a recording goes, or why none does.
 struct Limit {
-  std::int64_t RoomFile::*gain;
+  std::int64_t RetentionFile::*gain;
   std::function<std::int64_t()> lack_bytes;
   std::function<std::string()> why;
   std::function<std::string(std::int64_t most_bytes)> why_not;
@@ -125,11 +125,11 @@ struct Limit {
 
 /// Removes what gains the bytes that are lacking and, where all but the newest recording have as much, `wanted_bytes`
 /// beyond; nothing where they do not even have the former.
-void remove_for(const Limit& limit, std::int64_t wanted_bytes, std::vector<RoomFile>& files, RecordingRoom& room) {
+void remove_for(const Limit& limit, std::int64_t wanted_bytes, std::vector<RetentionFile>& files, FolderUsage& room) {
   if (limit.lack_bytes() + wanted_bytes <= 0) {
     return;
   }
-  const RoomFile* newest = nullptr;
+  const RetentionFile* newest = nullptr;
   std::int64_t most_bytes = 0;
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
     const Use use = look_at(*file, room);
@@ -144,7 +144,7 @@ void remove_for(const Limit& limit, std::int64_t wanted_bytes, std::vector<RoomF
     return;
   }
   const std::int64_t beyond_bytes = limit.lack_bytes() + wanted_bytes <= most_bytes ? wanted_bytes : 0;
-  for (RoomFile& file : files) {
+  for (RetentionFile& file : files) {
     if (limit.lack_bytes() + beyond_bytes > 0 && &file != newest && file.*limit.gain > 0) {
       remove(file, limit.why(), room);
     }
@@ -153,12 +153,12 @@ void remove_for(const Limit& limit, std::int64_t wanted_bytes, std::vector<RoomF
 
 }  // namespace
 
-RecordingRoom make_room(const std::filesystem::path& folder, const DaemonSettings::Recording& settings,
-                        std::uint64_t wanted_bytes, const std::optional<RoomTime>& time) {
-  RecordingRoom room;
+FolderUsage make_room(const std::filesystem::path& folder, const DaemonSettings::Recording& settings,
+                      std::uint64_t wanted_bytes, const std::optional<RetentionTime>& time) {
+  FolderUsage room;
   std::error_code error;
-  std::vector<RoomFile> files = files_in(folder, error);
-  for (const RoomFile& file : files) {
+  std::vector<RetentionFile> files = files_in(folder, error);
+  for (const RetentionFile& file : files) {
     room.used_bytes += static_cast<std::uint64_t>(file.bytes);
   }
   struct statvfs disk {};
@@ -172,7 +172,7 @@ RecordingRoom make_room(const std::filesystem::path& folder, const DaemonSetting
     room.problem =
         fmt::format("{}: can't be opened, so that no recording is removed: {}", folder.string(), error.message());
   }
-  for (RoomFile& file : files) {
+  for (RetentionFile& file : files) {
     const double age_s = time ? static_cast<double>(time->now_ns - file.changed_ns) / kNsPerSecond : 0.0;
     if (settings.max_age_s > 0.0 && age_s > settings.max_age_s && !time->young.contains(file.path)) {
       remove(file, fmt::format("max_age_s: {:.0f} s old", age_s), room);
@@ -189,7 +189,7 @@ RecordingRoom make_room(const std::filesystem::path& folder, const DaemonSetting
           "that are being written, no recordings or another user's: nothing is removed for it",
           used_bytes(), quota, used_bytes() - most_bytes);
     };
-    remove_for({&RoomFile::bytes, [&] { return used_bytes() - quota; }, why, why_not}, wanted, files, room);
+    remove_for({&RetentionFile::bytes, [&] { return used_bytes() - quota; }, why, why_not}, wanted, files, room);
   }
   if (const std::int64_t kept = settings.keep_free_bytes; kept > 0 && room.free_bytes) {
     const auto why = [&] { return fmt::format("keep_free_bytes: {} bytes of the disk free", free_bytes()); };
@@ -199,26 +199,26 @@ RecordingRoom make_room(const std::filesystem::path& folder, const DaemonSetting
           "but the newest: nothing is removed for it",
           free_bytes(), kept, free_bytes() + most_bytes);
     };
-    remove_for({&RoomFile::disk_bytes, [&] { return kept - free_bytes(); }, why, why_not}, wanted, files, room);
+    remove_for({&RetentionFile::disk_bytes, [&] { return kept - free_bytes(); }, why, why_not}, wanted, files, room);
   }
   return room;
 }
 
-RoomTimes::RoomTimes(RoomClocks clocks)
+RetentionTimes::RetentionTimes(RetentionClocks clocks)
     : clocks_(std::move(clocks)), offset_ns_(clocks_.realtime_ns() - clocks_.boottime_ns()) {}
 
-void RoomTimes::finished(const std::filesystem::path& path) {
+void RetentionTimes::finished(const std::filesystem::path& path) {
   finished_.emplace_back(clocks_.boottime_ns(), path);
   if (finished_.size() > kMostFinished) {
     finished_.pop_front();
   }
 }
 
-std::optional<RoomTime> RoomTimes::now(double max_age_s) {
+std::optional<RetentionTime> RetentionTimes::now(double max_age_s) {
   constexpr double kMost_s = 9e9;  // 285 years
   const auto max_age_ns = static_cast<std::int64_t>(std::min(max_age_s, kMost_s) * 1e9);
   const std::int64_t boottime_ns = clocks_.boottime_ns();
-  RoomTime time{.now_ns = clocks_.realtime_ns(), .young = {}};
+  RetentionTime time{.now_ns = clocks_.realtime_ns(), .young = {}};
   const std::int64_t offset_ns = time.now_ns - boottime_ns;
   if (std::abs(offset_ns - std::exchange(offset_ns_, offset_ns)) > kStepNs) {
     stepped_ns_ = boottime_ns;
@@ -234,25 +234,25 @@ std::optional<RoomTime> RoomTimes::now(double max_age_s) {
   return time;
 }
 
-RoomKeeper::RoomKeeper(std::function<void(const RecordingRoom&)> changed, RoomClocks clocks)
+RetentionKeeper::RetentionKeeper(std::function<void(const FolderUsage&)> changed, RetentionClocks clocks)
     : changed_(std::move(changed)),
       times_(std::move(clocks)),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-void RoomKeeper::use(const DaemonSettings::Recording& settings) {
+void RetentionKeeper::use(const DaemonSettings::Recording& settings) {
   const std::lock_guard lock(mutex_);
   settings_ = settings;
   is_new_ = true;
   wake_.notify_one();
 }
 
-void RoomKeeper::add(const RecordingRoom& room) {
+void RetentionKeeper::add(const FolderUsage& room) {
   {
     const std::lock_guard lock(mutex_);
     account_.used_bytes = room.used_bytes;
     account_.free_bytes = room.free_bytes;
     account_.removed += room.removed.size();
-    for (const RecordingRoom::Removed& one : room.removed) {
+    for (const FolderUsage::Removed& one : room.removed) {
       account_.removed_bytes += one.bytes;
     }
   }
@@ -261,17 +261,17 @@ void RoomKeeper::add(const RecordingRoom& room) {
   }
 }
 
-void RoomKeeper::finished(const std::filesystem::path& path) {
+void RetentionKeeper::finished(const std::filesystem::path& path) {
   const std::lock_guard lock(mutex_);
   times_.finished(path);
 }
 
-RoomKeeper::Account RoomKeeper::account() const {
+RetentionKeeper::Account RetentionKeeper::account() const {
   const std::lock_guard lock(mutex_);
   return account_;
 }
 
-void RoomKeeper::run(const std::stop_token& stop) {
+void RetentionKeeper::run(const std::stop_token& stop) {
   pthread_setname_np(pthread_self(), "nf-room");
   give_signal_stack();
   std::unique_lock lock(mutex_);
@@ -281,7 +281,7 @@ void RoomKeeper::run(const std::stop_token& stop) {
       continue;
     }
     const DaemonSettings::Recording settings = settings_;
-    const std::optional<RoomTime> time = times_.now(settings.max_age_s);
+    const std::optional<RetentionTime> time = times_.now(settings.max_age_s);
     lock.unlock();
     const std::int64_t share_bytes = settings.quota_bytes == 0 ? kReadyBytes : settings.quota_bytes / kReadyShare;
     add(make_room(settings.directory, settings, static_cast<std::uint64_t>(std::min(kReadyBytes, share_bytes)), time));

@@ -1,4 +1,4 @@
-#include "recording/room.hpp"
+#include "recording/retention.hpp"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ constexpr std::uint64_t kMebi = std::uint64_t{1} << 20U;
 constexpr int kHour_s = 3600;
 
 /// A folder of recordings of one MiB each, `hours` old.
-class RoomTest : public testing::Test {
+class RetentionTest : public testing::Test {
  protected:
   std::string add(const std::string& name, int hours) const {
     std::vector<std::byte> bytes;
@@ -58,13 +58,13 @@ class RoomTest : public testing::Test {
   static void set_age(const std::string& path, int hours) {
     std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(hours));
   }
-  [[nodiscard]] RecordingRoom make(std::uint64_t wanted_bytes = 0) const {
+  [[nodiscard]] FolderUsage make(std::uint64_t wanted_bytes = 0) const {
     return make_room(folder_ / "", settings_, wanted_bytes,
-                     RoomTime{.now_ns = clock_ns(CLOCK_REALTIME), .young = young_});
+                     RetentionTime{.now_ns = clock_ns(CLOCK_REALTIME), .young = young_});
   }
-  [[nodiscard]] static std::vector<std::string> names_of(const RecordingRoom& room) {
+  [[nodiscard]] static std::vector<std::string> names_of(const FolderUsage& room) {
     std::vector<std::string> names;
-    for (const RecordingRoom::Removed& one : room.removed) {
+    for (const FolderUsage::Removed& one : room.removed) {
       names.push_back(one.path.filename().string());
     }
     return names;
@@ -80,12 +80,12 @@ class RoomTest : public testing::Test {
   }();
 };
 
-TEST_F(RoomTest, TheOldestGoUntilThereIsRoomInTheQuota) {
+TEST_F(RetentionTest, TheOldestGoUntilThereIsRoomInTheQuota) {
   for (int i = 1; i <= 5; ++i) {
     add("r" + std::to_string(i) + ".nfr", i);
   }
   settings_.quota_bytes = 4 * kMebi;
-  const RecordingRoom room = make(kMebi);
+  const FolderUsage room = make(kMebi);
   EXPECT_THAT(names_of(room), ElementsAre("r5.nfr", "r4.nfr"));
   EXPECT_THAT(room.removed[0].why, HasSubstr("quota_bytes"));
   EXPECT_EQ(room.used_bytes, 3 * kMebi);
@@ -94,18 +94,18 @@ TEST_F(RoomTest, TheOldestGoUntilThereIsRoomInTheQuota) {
   EXPECT_THAT(names_of(make(kMebi)), IsEmpty()) << "there is room now";
 }
 
-TEST_F(RoomTest, NothingGoesUnlessTheSettingsSaySo) {
+TEST_F(RetentionTest, NothingGoesUnlessTheSettingsSaySo) {
   add("a.nfr", 10);
   add("b.nfr", 1);
   settings_.quota_bytes = kMebi;
   settings_.max_age_s = 1.0;
   settings_.remove_oldest = false;
-  const RecordingRoom room = make(kMebi);
+  const FolderUsage room = make(kMebi);
   EXPECT_THAT(names_of(room), IsEmpty());
   EXPECT_EQ(room.used_bytes, 2 * kMebi);
 }
 
-TEST_F(RoomTest, TheNewestGoesForItsAgeAlone) {
+TEST_F(RetentionTest, TheNewestGoesForItsAgeAlone) {
   add("old.nfr", 3);
   add("new.nfr", 2);
   settings_.quota_bytes = kMebi;
@@ -113,12 +113,12 @@ TEST_F(RoomTest, TheNewestGoesForItsAgeAlone) {
   settings_.max_age_s = 2.5 * kHour_s;
   EXPECT_THAT(names_of(make()), IsEmpty());
   settings_.max_age_s = 1.5 * kHour_s;
-  const RecordingRoom room = make();
+  const FolderUsage room = make();
   EXPECT_THAT(names_of(room), ElementsAre("new.nfr"));
   EXPECT_THAT(room.removed[0].why, HasSubstr("max_age_s: 7200 s old"));
 }
 
-TEST_F(RoomTest, AgeSparesTheYounger) {
+TEST_F(RetentionTest, AgeSparesTheYounger) {
   for (const int hours : {1, 3, 5}) {
     add("r" + std::to_string(hours) + ".nfr", hours);
   }
@@ -126,7 +126,7 @@ TEST_F(RoomTest, AgeSparesTheYounger) {
   EXPECT_THAT(names_of(make()), ElementsAre("r5.nfr", "r3.nfr"));
 }
 
-TEST_F(RoomTest, TheDiskKeepsItsFreeSpace) {
+TEST_F(RetentionTest, TheDiskKeepsItsFreeSpace) {
   struct statvfs disk {};
   ASSERT_EQ(statvfs((folder_ / "").c_str(), &disk), 0);
   add("old.nfr", 2);
@@ -138,24 +138,24 @@ TEST_F(RoomTest, TheDiskKeepsItsFreeSpace) {
   EXPECT_THAT(names_of(make()), IsEmpty());
   // Half a MiB more than is free is reached by one of one MiB, if nothing else changes the disk by half a MiB.
   settings_.keep_free_bytes = static_cast<std::int64_t>(make().free_bytes.value_or(0) + kMebi / 2);
-  const RecordingRoom room = make();
+  const FolderUsage room = make();
   ASSERT_THAT(names_of(room), Not(IsEmpty()));
   EXPECT_EQ(names_of(room)[0], "old.nfr");
   EXPECT_THAT(room.removed[0].why, HasSubstr("keep_free_bytes"));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "new.nfr"));
 }
 
-TEST_F(RoomTest, NothingGoesForFreeSpaceThatCannotBeHad) {
+TEST_F(RetentionTest, NothingGoesForFreeSpaceThatCannotBeHad) {
   add("old.nfr", 2);
   add("new.nfr", 0);
   settings_.keep_free_bytes = std::int64_t{1} << 60;  // more than there is
-  const RecordingRoom room = make();
+  const FolderUsage room = make();
   EXPECT_THAT(names_of(room), IsEmpty());
   EXPECT_THAT(room.problem, HasSubstr("keep_free_bytes"));
 }
 
 // The disk keeps the blocks of a file that has another name.
-TEST_F(RoomTest, WhatHasTwoNamesFreesNothing) {
+TEST_F(RetentionTest, WhatHasTwoNamesFreesNothing) {
   const TemporaryFolder elsewhere;
   std::filesystem::create_hard_link(add("linked.nfr", 9), elsewhere / "kept");
   add("old.nfr", 8);
@@ -168,14 +168,14 @@ TEST_F(RoomTest, WhatHasTwoNamesFreesNothing) {
 }
 
 // A file that cannot be removed, as large as the quota, costs no recording.
-TEST_F(RoomTest, NothingGoesForAQuotaThatCannotBeReached) {
+TEST_F(RetentionTest, NothingGoesForAQuotaThatCannotBeReached) {
   std::ofstream(folder_ / "foreign.nfr") << "x";
   std::filesystem::resize_file(folder_ / "foreign.nfr", 300 * kMebi);
   for (const int hours : {1, 2, 3}) {
     add("r" + std::to_string(hours) + ".nfr", hours);
   }
   settings_.quota_bytes = 256 * kMebi;
-  RecordingRoom room = make(kMebi);
+  FolderUsage room = make(kMebi);
   EXPECT_THAT(names_of(room), IsEmpty());
   EXPECT_THAT(room.problem, HasSubstr("quota_bytes"));
   settings_.max_age_s = 2.5 * kHour_s;
@@ -189,7 +189,7 @@ TEST_F(RoomTest, NothingGoesForAQuotaThatCannotBeReached) {
 }
 
 // The newest that is no recording does not stand for the newest recording.
-TEST_F(RoomTest, TheNewestRecordingStaysBesideNewerFilesOfOthers) {
+TEST_F(RetentionTest, TheNewestRecordingStaysBesideNewerFilesOfOthers) {
   add("old.nfr", 3);
   add("new.nfr", 2);
   std::ofstream(folder_ / "foreign.nfr") << "x";
@@ -197,7 +197,7 @@ TEST_F(RoomTest, TheNewestRecordingStaysBesideNewerFilesOfOthers) {
   EXPECT_THAT(names_of(make(kMebi)), ElementsAre("old.nfr"));
 }
 
-TEST_F(RoomTest, WhatIsWrittenStays) {
+TEST_F(RetentionTest, WhatIsWrittenStays) {
   const std::string written = add("written.nfr", 8);
   add("closed.nfr", 7);
   add("new.nfr", 1);
@@ -213,7 +213,7 @@ TEST_F(RoomTest, WhatIsWrittenStays) {
   EXPECT_THAT(names_of(make()), ElementsAre("written.nfr"));
 }
 
-TEST_F(RoomTest, AReaderKeepsWhatIsRemoved) {
+TEST_F(RetentionTest, AReaderKeepsWhatIsRemoved) {
   std::ifstream reader(add("read.nfr", 9), std::ios::binary);
   add("new.nfr", 1);
   settings_.quota_bytes = kMebi;
@@ -223,12 +223,12 @@ TEST_F(RoomTest, AReaderKeepsWhatIsRemoved) {
   EXPECT_EQ(bytes.substr(0, 4), "NFR1");
 }
 
-TEST_F(RoomTest, AFolderThatCannotBeOpenedIsAProblem) {
+TEST_F(RetentionTest, AFolderThatCannotBeOpenedIsAProblem) {
   std::ofstream(folder_ / "file") << "x";
   EXPECT_THAT(make_room(folder_ / "file", settings_, kMebi, std::nullopt).problem, HasSubstr("can't be opened"));
 }
 
-TEST_F(RoomTest, WhatThisProcessHasJustFinishedIsYoung) {
+TEST_F(RetentionTest, WhatThisProcessHasJustFinishedIsYoung) {
   young_.insert(add("mine.nfr", 24 * 365 * 50));
   add("old.nfr", 3);
   settings_.max_age_s = 2.0 * kHour_s;
@@ -237,7 +237,7 @@ TEST_F(RoomTest, WhatThisProcessHasJustFinishedIsYoung) {
 }
 
 /// Clocks that a test sets.
-class RoomTimesTest : public testing::Test {
+class RetentionTimesTest : public testing::Test {
  protected:
   void pass(std::int64_t seconds) {
     boottime_s_ += seconds;
@@ -245,11 +245,11 @@ class RoomTimesTest : public testing::Test {
   }
   std::int64_t boottime_s_ = 3 * kHour_s;
   std::int64_t realtime_s_ = 0;  // 1970: no battery
-  RoomTimes times_{{.realtime_ns = [this] { return realtime_s_ * kNsPerSecond; },
-                    .boottime_ns = [this] { return boottime_s_ * kNsPerSecond; }}};
+  RetentionTimes times_{{.realtime_ns = [this] { return realtime_s_ * kNsPerSecond; },
+                         .boottime_ns = [this] { return boottime_s_ * kNsPerSecond; }}};
 };
 
-TEST_F(RoomTimesTest, NoAgeCountsForADayAfterAStepOfTheClock) {
+TEST_F(RetentionTimesTest, NoAgeCountsForADayAfterAStepOfTheClock) {
   constexpr double kMaxAge_s = 30.0 * 24 * kHour_s;
   EXPECT_TRUE(times_.now(kMaxAge_s));
   pass(2);
@@ -261,7 +261,7 @@ TEST_F(RoomTimesTest, NoAgeCountsForADayAfterAStepOfTheClock) {
   pass(23 * kHour_s);
   EXPECT_FALSE(times_.now(kMaxAge_s));
   pass(2 * kHour_s);
-  const std::optional<RoomTime> time = times_.now(kMaxAge_s);
+  const std::optional<RetentionTime> time = times_.now(kMaxAge_s);
   ASSERT_TRUE(time);
   EXPECT_EQ(time->now_ns, realtime_s_ * kNsPerSecond);
   EXPECT_THAT(time->young, ElementsAre(std::filesystem::path("a.nfr")));
@@ -269,7 +269,7 @@ TEST_F(RoomTimesTest, NoAgeCountsForADayAfterAStepOfTheClock) {
   EXPECT_THAT(times_.now(kMaxAge_s)->young, IsEmpty());
 }
 
-TEST_F(RoomTimesTest, AShortMaxAgeShortensTheWait) {
+TEST_F(RetentionTimesTest, AShortMaxAgeShortensTheWait) {
   EXPECT_TRUE(times_.now(1.0 * kHour_s));
   realtime_s_ -= 61;
   EXPECT_FALSE(times_.now(1.0 * kHour_s));
@@ -277,7 +277,7 @@ TEST_F(RoomTimesTest, AShortMaxAgeShortensTheWait) {
   EXPECT_TRUE(times_.now(1.0 * kHour_s));
 }
 
-TEST_F(RoomTimesTest, TheClockMayDrift) {
+TEST_F(RetentionTimesTest, TheClockMayDrift) {
   for (int i = 0; i < 100; ++i) {
     pass(2);
     ++realtime_s_;
@@ -285,18 +285,18 @@ TEST_F(RoomTimesTest, TheClockMayDrift) {
   }
 }
 
-TEST_F(RoomTimesTest, NoAgeCountsUntilTheTimeServiceCouldAnswer) {
+TEST_F(RetentionTimesTest, NoAgeCountsUntilTheTimeServiceCouldAnswer) {
   boottime_s_ = 100;
   realtime_s_ = 100;
-  RoomTimes times({.realtime_ns = [this] { return realtime_s_ * kNsPerSecond; },
-                   .boottime_ns = [this] { return boottime_s_ * kNsPerSecond; }});
+  RetentionTimes times({.realtime_ns = [this] { return realtime_s_ * kNsPerSecond; },
+                        .boottime_ns = [this] { return boottime_s_ * kNsPerSecond; }});
   EXPECT_FALSE(times.now(1.0 * kHour_s));
   pass(15 * 60);
   EXPECT_TRUE(times.now(1.0 * kHour_s));
 }
 
 /// A process of its own, as another daemon: what it writes stays until it has ended, however it ends.
-TEST_F(RoomTest, WhatAnotherProcessWritesStays) {
+TEST_F(RetentionTest, WhatAnotherProcessWritesStays) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
   const pid_t other = fork();
@@ -324,7 +324,7 @@ TEST_F(RoomTest, WhatAnotherProcessWritesStays) {
   close(ends[1]);
 }
 
-TEST_F(RoomTest, WhatNearfieldDidNotMakeStays) {
+TEST_F(RetentionTest, WhatNearfieldDidNotMakeStays) {
   std::ofstream(folder_ / "mine.nfr") << std::string(kMebi, 'x');
   std::ofstream(folder_ / "short.nfr") << "NFR1";
   std::ofstream(folder_ / "notes.txt") << "x";
@@ -346,7 +346,7 @@ TEST_F(RoomTest, WhatNearfieldDidNotMakeStays) {
   EXPECT_TRUE(std::filesystem::exists(elsewhere / "linked.nfr"));
 }
 
-TEST_F(RoomTest, TwoThatMakeRoomAtOnceRemoveNoMoreThanOne) {
+TEST_F(RetentionTest, TwoThatMakeRoomAtOnceRemoveNoMoreThanOne) {
   for (int i = 1; i <= 40; ++i) {
     add("r" + std::to_string(100 + i) + ".nfr", i);
   }
@@ -363,22 +363,22 @@ TEST_F(RoomTest, TwoThatMakeRoomAtOnceRemoveNoMoreThanOne) {
   EXPECT_EQ(make().used_bytes, 20 * kMebi);
 }
 
-TEST_F(RoomTest, AFolderThatIsNotThereIsEmpty) {
-  const RecordingRoom room = make_room(folder_ / "nowhere", settings_, kMebi, std::nullopt);
+TEST_F(RetentionTest, AFolderThatIsNotThereIsEmpty) {
+  const FolderUsage room = make_room(folder_ / "nowhere", settings_, kMebi, std::nullopt);
   EXPECT_EQ(room.used_bytes, 0U);
   EXPECT_EQ(room.free_bytes, std::nullopt) << "not known, which is not a full disk";
   EXPECT_EQ(room.problem, "");
 }
 
-TEST_F(RoomTest, TheKeeperLooksAtOnceAndCounts) {
+TEST_F(RetentionTest, TheKeeperLooksAtOnceAndCounts) {
   add("old.nfr", 9);
   add("new.nfr", 1);
   settings_.directory = folder_ / "";
   settings_.max_age_s = 5.0 * kHour_s;
   std::atomic<int> calls{0};
-  RoomKeeper keeper([&](const RecordingRoom&) { ++calls; },
-                    {.realtime_ns = [] { return clock_ns(CLOCK_REALTIME); },
-                     .boottime_ns = [] { return clock_ns(CLOCK_BOOTTIME) + RoomTimes::kSettleNs; }});
+  RetentionKeeper keeper([&](const FolderUsage&) { ++calls; },
+                         {.realtime_ns = [] { return clock_ns(CLOCK_REALTIME); },
+                          .boottime_ns = [] { return clock_ns(CLOCK_BOOTTIME) + RetentionTimes::kSettleNs; }});
   keeper.use(settings_);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (calls == 0 && std::chrono::steady_clock::now() < end) {

@@ -10,6 +10,7 @@ LEAST, MOST = 0.4, 2.5  # of expected over true errors
 SHARE, MEDIAN = 0.95, (0.8, 1.4)  # what has to lie between them, and where the median of the ratios has to
 QUANTITIES = {"pressure": "pressure", "normal_velocity": "normal velocity", "active_intensity": "intensity"}
 SHOWN = ("cos, auto", "cos, best fixed cut-off", "imager: auto")  # the default filter, what is best, and what is used when nothing is set
+BEST_TWO = "cos, best cut-off and slope"
 
 
 def pick(rows, **wanted):
@@ -95,7 +96,7 @@ def bits(rows):
     from_bits, spectra = pick(rows, part="bits"), pick(rows, part="cases")
     ratios = distinct(from_bits, "snr_db")
     lines = [[name, *(f"{mean_ratio(pick(from_bits, filter=name, snr_db=snr_db), of_cases(spectra, name, snr_db)):.2f}" for (snr_db,) in ratios)]
-             for (name,) in distinct(from_bits, "filter")]
+             for (name,) in distinct(from_bits, "filter") if name in SHOWN]
     return """## From bits
 
 The eight cases through fourth-order modulators, each tone at -32 dBFS, and `popcount` of order 1: the mean error over that from spectra.
@@ -163,7 +164,8 @@ def data(rows):
     rows = pick(rows, part="data")
     files = distinct(rows, "field")
     lines = [[extrapolation, name, *(f"{median_of(pick(rows, field=file, filter=name, extrapolation=extrapolation), 'ncc'):.3f}" for (file,) in files)]
-             for extrapolation, name in distinct(rows, "extrapolation", "filter") if extrapolation in ("plpbp", "none")]
+             for extrapolation, name in distinct(rows, "extrapolation", "filter")
+             if extrapolation == "none" or extrapolation == "plpbp" and name in ("cos, search", BEST_TWO, *SHOWN)]
     return """## Files with a truth
 
 A plate and two violin shells computed by finite elements, and a violin that was measured with a hammer: normal velocity on the surface, no noise added. Median over

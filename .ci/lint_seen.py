@@ -1,17 +1,13 @@
 #!/usr/bin/env python3
-"""Which C++ files clang-tidy has to look at: `lint_seen.py new FILE...` prints those of the files that it has not passed in
-just this state, `lint_seen.py changed FILE...` those of them whose code has changed since the commit that .ci/linted names, and
-one that includes each header whose code has, `lint_seen.py passed FILE` notes that it has passed.
+"""Which C++ files clang-tidy has to look at: `lint_seen.py new COMMIT FILE...` prints those of the files whose code has not passed on
+this machine, and one that includes each header whose code has not; `lint_seen.py passed FILE` notes that it has, and what it includes.
 
-All files of the commit in .ci/linted have passed. Whoever has had all files looked at (`./dev lint --all`) may name a later
-one there. Where the commit is not in the history, or the rules in .clang-tidy have changed, all files count as changed.
-
-A file's state is its text, the texts of all headers of this project that it includes (directly or not), the rules in
-.clang-tidy, the command that compiles it (build/clang/compile_commands.json) and the versions of the installed packages,
-which stand for the headers of others. What passed is noted below $XDG_CACHE_HOME (~/.cache)/nearfield-lint: a new machine looks at all.
+What passed is noted by its code below $XDG_CACHE_HOME (~/.cache)/nearfield-lint, in a folder for the rules in .clang-tidy and the
+versions of the installed packages, which stand for the headers of others. A machine without this folder takes what has not changed
+since COMMIT as passed; without COMMIT that is the newest tag, or the commit 50 before this one. Where the rules have changed since, nothing is.
 """
+import functools
 import hashlib
-import json
 import os
 import pathlib
 import re
@@ -19,45 +15,12 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDER = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "nearfield-lint"
-INCLUDE = re.compile(rb'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "nearfield-lint"
+INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
 INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"[^"]+"', re.MULTILINE)
 PLACES = ("include", "src", "tests", ".")
 TEXT_OR_COMMENT = re.compile(r'(?P<kept>R"([^ ()\\]*)\(.*?\)\2"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])+\''
                              r"|/\*.*?\*/|//[^\n]*NOLINT[^\n]*)|//[^\n]*", re.DOTALL)
-
-
-def common_state():
-    state = hashlib.sha256()
-    for path in [".clang-tidy", ".ci/lint_seen.py"]:
-        state.update((ROOT / path).read_bytes())
-    packages = ["clang-tidy", "lib*-dev", "*-dev", "opencl-*", "cppzmq-dev", "nlohmann-json3-dev"]
-    listed = subprocess.run(["dpkg-query", "-W", "-f=${Package} ${Version}\n", *packages], capture_output=True, check=False)
-    state.update(b"\n".join(sorted(set(listed.stdout.splitlines()))))
-    return state.digest()
-
-
-def included_files(path, known):
-    """All files of this project that `path` includes, itself too."""
-    if path in known:
-        return
-    known[path] = text = path.read_bytes()
-    for name in INCLUDE.findall(text):
-        name = name.decode()
-        for candidate in [path.parent / name] + [ROOT / place / name for place in PLACES]:
-            if candidate.is_file():
-                included_files(candidate.resolve(), known)
-                break
-
-
-def commands():
-    """How each file is compiled, without the folder of this checkout."""
-    compiled = json.loads((ROOT / "build/clang/compile_commands.json").read_text())
-    return {entry["file"]: entry["command"].replace(str(ROOT), ".").encode() for entry in compiled}
-
-
-def git(*arguments):
-    return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
 
 
 def code_of(text):
@@ -66,58 +29,76 @@ def code_of(text):
     return re.sub(r"\s+", " ", TEXT_OR_COMMENT.sub(lambda token: token["kept"] or " ", INCLUDED.sub("", text)))
 
 
-def has_other_code(name, commit, old_name):
-    before = git("show", f"{commit}:{old_name}")
-    path = ROOT / name
-    return before.returncode != 0 or not path.is_file() or code_of(before.stdout) != code_of(path.read_text(encoding="utf-8"))
+@functools.cache
+def stamps():
+    """The folder of stamps for these rules and packages."""
+    packages = ["clang-tidy", "lib*-dev", "*-dev", "opencl-*", "cppzmq-dev", "nlohmann-json3-dev"]
+    listed = subprocess.run(["dpkg-query", "-W", "-f=${Package} ${Version}\n", *packages], capture_output=True, check=False)
+    state = hashlib.sha256((ROOT / ".clang-tidy").read_bytes() + b"\n".join(sorted(set(listed.stdout.splitlines()))))
+    return CACHE / state.hexdigest()
 
 
-def changed_since_linted(files):
-    linted = (ROOT / ".ci/linted").read_text().split()[0]
-    if git("merge-base", "--is-ancestor", linted, "HEAD").returncode != 0:
-        return files
-    listed = [line.split("\t") for line in git("diff", "--find-renames", "--name-status", linted).stdout.splitlines()]
-    changed = {words[-1]: words[1] for words in listed}  # the name before of what was moved
-    if ".clang-tidy" in changed:
-        return files
-    changed = {name for name, old in changed.items() if name.endswith((".h", ".hpp", ".cpp")) and has_other_code(name, linted, old)}
-    changed |= set(git("ls-files", "--others", "--exclude-standard").stdout.split())
-    wanted = [file for file in files if file in changed]
-    headers = {ROOT / name for name in changed if name.endswith((".h", ".hpp"))}
-    for file in wanted + files:
-        if not headers:
-            break
-        known = {}
-        included_files((ROOT / file).resolve(), known)
-        if not headers.isdisjoint(known):
-            headers -= known.keys()
-            if file not in wanted:
-                wanted.append(file)
+@functools.cache
+def stamp(path):
+    return stamps() / hashlib.sha256(code_of(path.read_text(encoding="utf-8")).encode()).hexdigest()
+
+
+@functools.cache
+def includes(path):
+    """Files of this project that `path` includes directly."""
+    candidates = ([path.parent / name] + [ROOT / place / name for place in PLACES] for name in INCLUDE.findall(path.read_text(encoding="utf-8")))
+    return [found.resolve() for found in (next((one for one in places if one.is_file()), None) for places in candidates) if found]
+
+
+def all_included(path):
+    """`path` and all files of this project that it includes, directly or not."""
+    known, waiting = set(), [path]
+    while waiting:
+        if (one := waiting.pop()) not in known:
+            known.add(one)
+            waiting += includes(one)
+    return known
+
+
+def note(paths):
+    stamps().mkdir(parents=True, exist_ok=True)
+    for path in paths:
+        stamp(path).touch()
+
+
+def git(*arguments):
+    return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False).stdout.split()
+
+
+def changed_since(commit):
+    commit = commit or "".join(git("describe", "--tags", "--abbrev=0")) or git("rev-list", "--max-count=51", "HEAD")[-1]
+    if not git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"):
+        sys.exit(f"lint: expected a commit of this history, found {commit!r}")
+    return {ROOT / name for name in git("diff", "--name-only", commit) + git("ls-files", "--others", "--exclude-standard")}
+
+
+def unseen(commit, paths):
+    """Those of the paths, and includers of headers, that have to be looked at."""
+    reached = {path: all_included(path) for path in paths}
+    if not stamps().is_dir():
+        changed = changed_since(commit)
+        note([] if ROOT / ".clang-tidy" in changed else set().union(*reached.values()) - changed)
+    wanted = [path for path in paths if not stamp(path).exists()]
+    headers = {path for path in set().union(*reached.values()) - set(paths) if not stamp(path).exists()}
+    for path in wanted + paths:
+        if not headers.isdisjoint(reached[path]):
+            headers -= reached[path]
+            wanted += [] if path in wanted else [path]
     return wanted
 
 
-def stamp(file, common, compiled):
-    known = {}
-    included_files((ROOT / file).resolve(), known)
-    state = hashlib.sha256(common)
-    state.update(compiled.get(str(ROOT / file), b"not compiled"))
-    for path in sorted(known):
-        state.update(str(path.relative_to(ROOT)).encode() + b"\0" + known[path] + b"\0")
-    return FOLDER / state.hexdigest()
-
-
 def main():
-    command, files = sys.argv[1], sys.argv[2:]
-    if command == "changed":
-        print("\n".join(changed_since_linted(files)))
+    if sys.argv[1] == "passed":
+        for name in sys.argv[2:]:
+            note(all_included((ROOT / name).resolve()))
         return
-    common, compiled = common_state(), commands()
-    if command == "new":
-        print("\n".join(file for file in files if not stamp(file, common, compiled).exists()))
-        return
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    for file in files:
-        stamp(file, common, compiled).touch()
+    wanted = unseen(sys.argv[2], [(ROOT / name).resolve() for name in sys.argv[3:]])
+    print("\n".join(str(path.relative_to(ROOT)) for path in wanted))
 
 
 if __name__ == "__main__":

@@ -118,6 +118,7 @@ say the same. Results go to standard output, messages to standard error. Options
 COMMON = ("--config", "--set", "--device", "--json", "--quiet", "--verbose", "--help")
 UNNAMED = COMMON[-3:]
 USUAL = 4  # commands that say the same of such an option
+LONG = 6  # words of an option's line that is not said twice
 
 
 def plain(text):
@@ -141,10 +142,10 @@ def page_of(programs):
     times = collections.Counter(text_of(one) for _, command in sections for one in command["options"] if one["names"][-1] in COMMON)
     common = {text for text, count in times.items() if count >= USUAL}
     commands = dict(sections)
-    lines = [PAGE_HEAD]
+    lines, said = [PAGE_HEAD], {}
     for path, command in sections:
         above = commands.get(path.rpartition(" ")[0], {"options": []})
-        lines += section_of_page(path, command, common, {text_of(one) for one in above["options"]})
+        lines += section_of_page(path, command, common, {text_of(one) for one in above["options"]}, said)
     lines += ["## Exit codes\n"]
     lines += [f"- {one['code']}: {one['meaning']}" for one in programs[0]["exit_codes"]]
     lines += ["\n## Environment\n"]
@@ -152,17 +153,25 @@ def page_of(programs):
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines) + "\n")
 
 
-def section_of_page(path, command, common, above):
-    """What only this command has, then the names of what others have: of the command above it, or of most."""
+def section_of_page(path, command, common, above, said):
+    """What only this command has, then the names of what others have: of the command above it, of one before it, or of most.
+
+    `said`: the command under which each long option stands so far, by its text; those of this one are added.
+    """
     synopsis = synopsis_of(path, command)
     lines = [f"\n## {path}\n", f"{plain(command['about'])}{f': `{synopsis}`' if synopsis != f'{path} [OPTION...]' else '.'}\n"]
     if command["footer"]:
         lines += ["```text", command["footer"].rstrip(), "```\n"]
     if command["commands"]:
         lines += [f"Commands: {', '.join('`' + one['name'] + '`' for one in command['commands'])}.\n"]
-    own = [one for one in command["options"] if text_of(one) not in common | above]
+    before = {}
+    for text in (text_of(one) for one in command["options"]):
+        if text in said and text not in common | above:
+            before.setdefault(said[text], set()).add(text)
+    own = [one for one in command["options"] if text_of(one) not in common | above | set().union(*before.values())]
     lines += [f"- {text_of(one)}" for one in own] + [""]
-    for text, texts in ((f"As of `{path.rpartition(' ')[0]}`", above - common), ("Also", common)):
+    said.update({text_of(one): path for one in own if len(text_of(one).split()) > LONG})
+    for text, texts in ((f"As of `{path.rpartition(' ')[0]}`", above - common), *((f"As of `{other}`", texts) for other, texts in before.items()), ("Also", common)):
         names = [f"`{one['names'][-1]}`" for one in command["options"] if text_of(one) in texts and one["names"][-1] not in UNNAMED]
         lines += [f"{text}: {', '.join(names)}.\n"] if names else []
     return lines

@@ -43,6 +43,11 @@ def array_settings(rows, columns, pitch_x_m=0.02, pitch_y_m=None):
             "layout": "sorama-cam" if (rows, columns) == (32, 32) else "row-major"}
 
 
+def commit():
+    """The commit of this checkout, "-dirty" behind it where files have changed."""
+    return subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"], capture_output=True, text=True, check=True).stdout.strip()
+
+
 def device():
     """The device that engines run on, in words."""
     config = {"array": array_settings(4, 4), "holography": {"imager": "pnah", "standoff_m": 0.03}}
@@ -165,10 +170,11 @@ def markdown(head, lines):
     return "\n".join("| " + " | ".join(map(text_of, row)) + " |" for row in rows) + "\n\n"
 
 
-def write_csv(path, rows):
-    """Rows are dictionaries; the columns are those of all of them."""
+def write_csv(path, rows, **head):
+    """Rows are dictionaries; the columns are those of all of them. `head` becomes lines "# name: value" before them."""
     import csv
     with open(path, "w", encoding="utf-8", newline="") as file:
+        file.writelines(f"# {name}: {value}\n" for name, value in head.items())
         writer = csv.DictWriter(file, list(dict.fromkeys(key for row in rows for key in row)), lineterminator="\n")
         writer.writeheader()
         writer.writerows({key: f"{value:.6g}" if isinstance(value, (float, np.floating)) else value for key, value in row.items()} for row in rows)

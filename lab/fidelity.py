@@ -12,7 +12,7 @@ import tempfile
 import fidelity_page
 import h5py
 import numpy as np
-from common import BIT_RATE_HZ, ROOT, device, nearfield, ncc, nmse_db, parser_of, relative_l2, run, say, write_csv
+from common import BIT_RATE_HZ, ROOT, commit, device, nearfield, ncc, nmse_db, parser_of, relative_l2, run, say, write_csv
 from fields import FITTED, KINDS, closed_forms, fields_of_kind, measured, scene_of_kind, scenes
 
 EXTRAPOLATIONS = ("plpbp", "lpbp", "edge", "zero")  # the default first
@@ -331,7 +331,7 @@ def main(words=None):
     parser.add_argument("--docs", type=pathlib.Path, help="folder for fidelity.md and fidelity.csv, beside ../pictures; else the page is printed")
     options = parser.parse_args(words)
     rows = measure(options)
-    page = fidelity_page.page_of(rows, device(), options)
+    page = fidelity_page.page_of(rows, options)
     if options.docs:
         options.docs.mkdir(parents=True, exist_ok=True)
         (options.docs / "fidelity.md").write_text(page, encoding="utf-8")
@@ -339,7 +339,7 @@ def main(words=None):
     else:
         print(page)
     if options.docs or options.csv:
-        write_csv(options.csv or options.docs / "fidelity.csv", rows)
+        write_csv(options.csv or options.docs / "fidelity.csv", rows, commit=commit(), device=device())
     return rows
 
 

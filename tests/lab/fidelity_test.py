@@ -128,7 +128,9 @@ class Study(unittest.TestCase):
             np.testing.assert_array_less(np.minimum(spectra / 1.25, spectra - 1e-3), of_bits, err_msg=name)
 
     def test_page_and_figures_are_written(self):
-        self.assertEqual(len(self.lines), len(self.rows) + 1)
+        self.assertRegex(self.lines[0], r"^# commit: [0-9a-f]{7}")
+        self.assertTrue(self.lines[1].startswith("# device: "), self.lines[1])
+        self.assertEqual(len(self.lines), len(self.rows) + 3)
         for text in ("## Marks", "## Eight cases, 3 cm", "## From bits", "| none | imager: auto |"):
             self.assertIn(text, self.page)
         self.assertNotIn("nan", self.page)

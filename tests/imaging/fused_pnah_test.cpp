@@ -18,6 +18,9 @@
 #include "support/measures.hpp"
 
 /// The fused kernels stage by stage, cut in every way that devices use.
+/// The next launches of kernels by this program fail, as on a device that is short of resources.
+static int failing_launches = 0;
+
 namespace nearfield {
 namespace {
 
@@ -385,9 +388,6 @@ TEST(FusedPnah, OneLaunchMakesTheImagesOfThree) {
   }
 }
 
-/// The next launches of kernels by this program fail, as on a device that is short of resources.
-int failing_launches = 0;
-
 // Groups wait for each other by the number of launches: if one that failed counted, the next would never end.
 TEST(FusedPnah, AFrameAfterALaunchThatFailedIsRight) {
   const test::PlainWorkGroups plain;
@@ -473,8 +473,8 @@ cl_int clEnqueueNDRangeKernel(  // NOLINT(readability-identifier-naming)
     const size_t* local, cl_uint events, const cl_event* waited, cl_event* event) {
   static const auto of_loader =
       reinterpret_cast<decltype(&clEnqueueNDRangeKernel)>(dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel"));
-  if (nearfield::failing_launches > 0) {
-    --nearfield::failing_launches;
+  if (failing_launches > 0) {
+    --failing_launches;
     return CL_OUT_OF_RESOURCES;
   }
   return of_loader(queue, kernel, dimensions, offset, global, local, events, waited, event);

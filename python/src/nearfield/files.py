@@ -66,7 +66,7 @@ def open_images(path: Path, processor: str | None = None, table: str | None = No
 
 @contextlib.contextmanager
 def _zarr_group(path: pathlib.Path) -> Iterator[Any]:
-    import zarr  # of the extra "distributed"
+    import zarr  # a package of the extra "distributed"
 
     try:
         group = zarr.open_group(str(path), mode="r")
@@ -174,7 +174,7 @@ def open_recording(path: Path, processor: str | None = None, *, what: str = "ima
     xarray.Dataset
         In memory, as :func:`open_images` or :func:`open_capture` has it.
     """
-    from nearfield._program import run  # which imports this module
+    from nearfield._program import run  # imported late, as that module imports this one
 
     with tempfile.TemporaryDirectory(prefix="nearfield-") as folder:
         written = pathlib.Path(folder) / "converted.h5"

@@ -10,7 +10,7 @@
 namespace nearfield::bench {
 namespace {
 
-/// As a user types it, because `nearfield bench` runs this program.
+/// Name that a user types, because `nearfield bench` runs this program.
 constexpr const char* kTyped = "nearfield bench";
 
 /// `nearfield bench --here ...` is the command `here`, wherever it stands.

@@ -9,7 +9,7 @@
 
 #include "core/geometry.hpp"
 
-/// What several benchmarks measure at and print with.
+/// Constants, units and number formats that several benchmarks share.
 namespace nearfield::bench {
 
 inline constexpr double kMicro = 1e6;  ///< microseconds in a second
@@ -30,7 +30,7 @@ inline std::string number_or_dash(double value, int decimals) {
   return std::isfinite(value) ? fmt::format("{:.{}f}", value, decimals) : std::string("-");
 }
 
-/// The first line of a problem, 100 characters at most.
+/// First line of an error message, cut to 100 characters.
 inline std::string in_short(const std::string& problem) { return problem.substr(0, problem.find('\n')).substr(0, 100); }
 
 }  // namespace nearfield::bench

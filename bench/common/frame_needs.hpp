@@ -7,7 +7,7 @@
 #include "cl/work.hpp"
 #include "core/settings.hpp"
 
-/// What a frame cannot do without, and what follows from it.
+/// Least bytes and operations of a frame, and the lower bounds of its time.
 namespace nearfield::bench {
 
 /// Bytes and operations that a stage cannot do without; 0: not known.
@@ -16,15 +16,15 @@ struct StageNeed {
   double operations = 0.0;
 };
 
-/// Where a command's bytes go.
+/// Direction in which a command moves its bytes.
 enum class StageKind { kUpload, kDownload, kDevice };
 StageKind kind_of_stage(std::string_view stage);
 
-/// Of one launch, which is a batch of frames: what the entries of the settings' front end and processors say.
+/// Work model of one launch, a batch of frames, from the entries of the settings' front end and processors.
 WorkModel work_model_of(const Settings& settings);
-/// Of one stage; zeros for stages that are not in the model.
+/// Needs of one stage; zeros for stages that are not in the model.
 StageNeed need_of(std::string_view stage, const WorkModel& model);
-/// The same of the settings' model.
+/// Needs of one stage in the settings' model.
 StageNeed frame_need_of(std::string_view stage, const Settings& settings);
 
 /// The least that a launch can take.
@@ -33,7 +33,7 @@ struct Floors {
   double launches_s = 0.0;  ///< a launch and its wait, and each further command
 };
 Floors floors_of(const FrameTiming& timing, const std::vector<StageNeed>& needs, const Ceilings& ceilings);
-/// The same of one stage: the larger of its bytes over their ceiling and its operations over theirs.
+/// Least time of one stage: the larger of its bytes over their ceiling and its operations over theirs.
 double stage_floor_s(const StageTiming& stage, const StageNeed& need, const Ceilings& ceilings);
 
 /// y = offset + slope x by least squares.
@@ -41,7 +41,7 @@ struct Line {
   double slope = 0.0;
   double offset = 0.0;
   double residual = 0.0;           ///< root mean square distance of the points from the line, in the unit of y
-  double relative_residual = 0.0;  ///< that over the mean of y
+  double relative_residual = 0.0;  ///< residual over the mean of y
 };
 /// Throws Error unless there are as many y as x, two different x at least.
 Line fit_line(const std::vector<double>& x, const std::vector<double>& y);

@@ -93,7 +93,7 @@ std::string why_not_started(const std::string& file, int error) {
   return fmt::format("expected {}, found none; it is Debian's package python3", kInterpreter);
 }
 
-/// Of a program that is started with these words, the first its file, and whose stderr goes to a new file: the status
+/// Starts a program with these words, the first its file, and its stderr in a new file. Returns the status
 /// that it ends with, as of wait().
 int run(std::vector<std::string> words, const std::filesystem::path& messages) {
   posix_spawn_file_actions_t actions{};
@@ -132,7 +132,7 @@ std::string message_in(const std::filesystem::path& file) {
 void run_program(const std::vector<std::string>& arguments, const std::filesystem::path& messages) {
   std::vector<std::string> words = {program_to_run(kProgram)};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  std::fflush(stdout);  // what was printed before comes before what the other program prints
+  std::fflush(stdout);  // lines that were printed before the call stay before the other program's
   const int status = run(words, messages);
   const std::string message = message_in(messages);
   if (status == 0) {

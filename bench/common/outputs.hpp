@@ -14,8 +14,8 @@ namespace CLI {  // NOLINT(readability-identifier-naming): as CLI11 calls it
 class App;
 }
 
-/// What several benchmarks write, the options for it, and the program that makes plots and pages of it (bench/report,
-/// in Python).
+/// Reports that several benchmarks write, their options, and the program that makes plots and pages of them
+/// (bench/report, in Python).
 namespace nearfield::bench {
 
 /// A folder of its own that goes away with it. Throws IoError when there can't be one.
@@ -66,7 +66,7 @@ void add_outputs(CLI::App& command, Outputs& outputs);
 /// throw because something is not installed.
 void require_outputs(const Outputs& outputs);
 
-/// What is measured now, on stderr.
+/// Prints the present measurement on stderr.
 void show_progress(const std::string& what);
 
 /// Prints the report's table and writes the requested files. Throws IoError, and what run_report_program() throws.

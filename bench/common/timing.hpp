@@ -10,8 +10,8 @@
 /// Measuring what a frame takes.
 namespace nearfield::bench {
 
-/// Of repeated measurements, all in the same unit. Quantiles are nearest-rank: the smallest value that the given share
-/// of the values does not exceed.
+/// Distribution of repeated measurements, all in the same unit. Quantiles are nearest-rank: the smallest value that the
+/// given share of the values does not exceed.
 struct Distribution {
   std::size_t count = 0;
   double minimum = 0.0;
@@ -42,11 +42,11 @@ struct StageTiming {
 struct FrameTiming {
   Distribution wall_s;                                 ///< from the first enqueue to the end of the wait
   Distribution device_s;                               ///< sum over the frame's commands; idle gaps do not count
-  std::map<std::string, Distribution> phase_device_s;  ///< the same, by phase
+  std::map<std::string, Distribution> phase_device_s;  ///< device_s by phase
   std::vector<StageTiming> stages;                     ///< in the order of their first command
 };
 
-/// What is measured.
+/// Commands of one measured frame.
 struct FrameWork {
   std::function<void()> prepare;  ///< before each frame, not timed: fresh bits
   struct Phase {
@@ -65,16 +65,16 @@ void time_stages(const ocl::Device& device, const TimingOptions& options, const 
 /// Both, one after the other.
 FrameTiming time_frames(const ocl::Device& device, const TimingOptions& options, const FrameWork& work);
 
-/// What this device can do at best, by OpenCL, measured.
+/// Measured peak rates of a device under OpenCL.
 struct Ceilings {
   double write_bytes_per_s = 0.0;         ///< host to device, 16 MiB of pageable memory
   double read_bytes_per_s = 0.0;          ///< device to host, 16 MiB of pageable memory
-  double locked_write_bytes_per_s = 0.0;  ///< the same from page-locked memory
-  double locked_read_bytes_per_s = 0.0;   ///< the same into page-locked memory
+  double locked_write_bytes_per_s = 0.0;  ///< host to device, page-locked memory
+  double locked_read_bytes_per_s = 0.0;   ///< device to host, page-locked memory
   double copy_bytes_per_s = 0.0;   ///< kernel that copies 64 MiB within the device, bytes read plus bytes written
   double operations_per_s = 0.0;   ///< float32 multiply-adds, each two operations
   double launch_and_wait_s = 0.0;  ///< wall time of one empty kernel and the wait for it, median
-  double further_launch_s = 0.0;   ///< what each further empty kernel in the queue adds, median
+  double further_launch_s = 0.0;   ///< time that each further empty kernel in the queue adds, median
 };
 /// `quick` moves a sixteenth of the bytes. Throws DeviceError.
 Ceilings measure_ceilings(const ocl::Device& device, bool quick);

@@ -33,7 +33,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Images = std::vector<std::complex<float>>;
 
-constexpr double kShortShare = 0.2;        ///< of a measurement: what its number of frames is estimated from
+constexpr double kShortShare = 0.2;        ///< share of a measurement from which its number of frames is estimated
 constexpr const char* kImages = "images";  ///< the product
 
 /// A recording in memory: the bits of a pool, again and again.
@@ -173,7 +173,7 @@ TimedReplay time_replay(const DevicesBenchOptions& options, const Settings& sett
   return timed;
 }
 
-/// As many as one device has in that time, a multiple of the batch.
+/// Number of frames that one device computes in that time, a multiple of the batch.
 std::uint64_t frames_in(double seconds, const Settings& settings, const BitPool& pool) {
   const auto batch = static_cast<std::uint64_t>(settings.device.batch);
   const double frames_per_s = StreamedEngine(settings, pool).frames_per_s(kShortShare * seconds);

@@ -19,9 +19,9 @@ struct DevicesBenchOptions {
   int split_count = 200;  ///< likewise
   int split_planes = 4;
   int rounds = 3;
-  double most_s = 4.0;                               ///< of one measurement
-  std::uint64_t block_hops = 0;                      ///< as ReplayOptions'
-  std::function<void(const std::string&)> progress;  ///< what is measured now; may be empty
+  double most_s = 4.0;                               ///< longest time of one measurement
+  std::uint64_t block_hops = 0;                      ///< hops per block, as in ReplayOptions
+  std::function<void(const std::string&)> progress;  ///< receives the name of each measurement; may be empty
 };
 
 /// One device and all of them, measured one after the other.
@@ -36,11 +36,11 @@ struct DevicesRun {
   int batch = 1;
   int frequencies = 0;
   int planes = 0;
-  std::uint64_t frames = 0;  ///< of one measurement of a replay
+  std::uint64_t frames = 0;  ///< number in one measurement of a replay
   std::vector<DevicesRound> rounds = {};
-  double difference = 0.0;  ///< of images of one and of all, relative L2 of a window; a replay: 0 or infinite
+  double difference = 0.0;  ///< relative L2 between images of one device and of all; a replay: 0 or infinite
 
-  /// Of the rounds' ratios.
+  /// Median of the rounds' ratios.
   [[nodiscard]] double median_ratio() const;
 };
 

@@ -13,7 +13,7 @@
 namespace nearfield::bench {
 namespace {
 
-/// What the thesis's figures are of.
+/// Sizes that the thesis's figures hold for.
 constexpr int kThesisSide = 32;
 constexpr int kThesisPadded = 96;
 constexpr int kThesisWindow = 1024;
@@ -31,7 +31,7 @@ Settings base_settings(Settings settings) {
   return settings;
 }
 
-/// As the configuration's own check. Throws UsageError.
+/// Makes the configuration's check of device.batch. Throws UsageError.
 void require_batch(const Settings& settings) {
   const FrontEndSettings& front_end = settings.front_end;
   const int most = front_end.window_samples / front_end.hop_samples + 1;

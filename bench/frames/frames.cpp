@@ -59,7 +59,7 @@ class FedEngine {
   void prepare() {
     randomise(bits_);
     wire_ = bits_;
-    if (fits()) {  // as a live source copies them, before the clock runs
+    if (fits()) {  // bits are copied before the clock runs, like those of a live source
       const std::span<std::uint32_t> room = engine_->room_for_bits(bits_.size());
       copy_words(bits_, room, engine_->copying());
       wire_ = room;
@@ -80,7 +80,7 @@ class FedEngine {
     seen_ = seen_ + first_value(engine_->compute({.first_sample = first_, .windows = batch_}));
   }
 
-  /// Of the last product of the last processor.
+  /// First value of the last processor's last product.
   [[nodiscard]] float first_value(const FinishedBatch& batch) {
     const Products products = engine_->read(batch, engine_->processors() - 1, 0).products;
     return products.empty() || products.back().empty() ? 0.0F

@@ -18,7 +18,7 @@ namespace nearfield::bench {
 
 /// Factors that are varied one at a time from the configuration; an empty one is left out.
 struct FrameSweeps {
-  std::vector<int> counts = {1, 5, 10, 20, 50, 100};  ///< of frequencies
+  std::vector<int> counts = {1, 5, 10, 20, 50, 100};  ///< numbers of frequencies
   std::vector<std::string> front_ends = kinds_from_the_default_on();
   std::vector<int> planes = {1, 2};
   std::vector<int> hops = {1, 2, 8, 32, 46, 64, 100, 256, 1000};  ///< samples
@@ -34,7 +34,7 @@ struct FrameSweeps {
 struct FrameCase {
   std::string sweep;   ///< "base", "n", "planes", "hop", "window", "rows", ..., as in FrameSweeps
   std::string label;   ///< such as "n = 5"
-  double value = 0.0;  ///< of the factor
+  double value = 0.0;  ///< value of the factor
   Settings settings = {};
   std::string problem = {};  ///< why there are no such settings; else empty
 
@@ -47,9 +47,9 @@ struct FrameRun {
   std::string imager = {};            ///< the first processor's path and its sizes
   std::string problem = {};           ///< why it was not measured; else empty
   double plan_s = 0.0;                ///< to build the engine
-  FrameTiming timing = {};            ///< of a launch, which is what.batch() frames
+  FrameTiming timing = {};            ///< times of a launch, which is what.batch() frames
   std::vector<StageNeed> needs = {};  ///< [stage], as timing.stages, of a launch
-  Floors floors = {};                 ///< of a launch
+  Floors floors = {};                 ///< lower bounds of a launch
 
   [[nodiscard]] bool measured() const { return problem.empty(); }
   [[nodiscard]] int frequencies() const { return static_cast<int>(what.settings.front_end.frequencies_hz.size()); }
@@ -64,7 +64,7 @@ struct FrameBenchOptions {
   bool quick = false;                                ///< small transfers for the ceilings
   double sustain_s = 0.0;                            ///< 0: no stream
   std::size_t in_flight = 2;                         ///< batches of the stream
-  std::function<void(const std::string&)> progress;  ///< what is measured now; may be empty
+  std::function<void(const std::string&)> progress;  ///< receives the name of each measurement; may be empty
 };
 inline constexpr int kBaseCount = 5;
 
@@ -78,7 +78,7 @@ struct SweepLine {
 
 struct FrameReport {
   ocl::DeviceInfo device;
-  Settings settings;  ///< of the base
+  Settings settings;  ///< settings of the base
   Ceilings ceilings;
   std::vector<FrameRun> runs;  ///< the base first
   std::vector<SweepLine> lines;
@@ -99,7 +99,7 @@ struct HopCost {
   /// 1 / 0.7: a stream that hop 32 keeps busy for 70 % of the time is held at any other hop, too.
   static constexpr double kMostOfHop32 = 1.43;
 };
-/// Of the hops' sweep, in its order; empty where hop 32 was not measured.
+/// Costs in the hops' sweep, in its order; empty where hop 32 was not measured.
 std::vector<HopCost> hop_costs(const std::vector<FrameRun>& runs);
 
 /// Two neighbours of a sweep and how their launches' times differ: the larger one's over the smaller one's times the
@@ -115,10 +115,10 @@ struct SweepStep {
   [[nodiscard]] bool breaks_rule() const { return is_large() && changes.empty(); }
   static constexpr double kMostRatio = 1.5;
 };
-/// Of the sweeps of n, planes, batch, window, rows and columns, in this order.
+/// Steps in the sweeps of n, planes, batch, window, rows and columns, in this order.
 std::vector<SweepStep> sweep_steps(const std::vector<FrameRun>& runs);
 
-/// What breaks either rule, each in a sentence; empty where nothing does.
+/// Points and steps that break either rule, a sentence each.
 std::vector<std::string> broken_rules(const std::vector<FrameRun>& runs);
 
 /// Lines of time against n and against the window's length, of whole frames and of stages that every point has.

@@ -82,7 +82,7 @@ std::vector<std::string> broken_rules(const std::vector<FrameRun>& runs) {
 
 namespace {
 
-/// What a check against the reference ends with; sysexits.h has none for it.
+/// Exit code after images that differ from the reference's; sysexits.h has none for it.
 constexpr auto kWrongImages = static_cast<ExitCode>(1);
 /// Each hop has its own kernels, which PoCL compiles for seconds.
 const std::vector<int> kQuickHops = {1, 32};
@@ -119,7 +119,7 @@ FrameSweeps sweeps_of(const FrameArguments& arguments) {
   FrameSweeps sweeps;
   if (arguments.options.quick) {
     sweeps.hops = kQuickHops;
-    sweeps.rows.clear();  // as each hop, and each front end again
+    sweeps.rows.clear();  // each number of rows needs engines of its own
     sweeps.columns.clear();
   }
   choose(sweeps.counts, given.counts, only);

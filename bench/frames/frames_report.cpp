@@ -27,7 +27,7 @@ constexpr ThesisRow kTable72[] = {{"nominal", {0.643e-3, 0.666e-3, 0.691e-3, 0.7
 constexpr double kThesisRealTime_s = 1e-3;
 constexpr int kThesisRealTimeCount = 10;
 constexpr double kThesisExtrapolationShare = 0.63;
-/// Of one-dimensional transforms, which twenty two-dimensional ones take a little less than.
+/// Time of one-dimensional transforms; twenty two-dimensional ones take a little less.
 constexpr double kThesisTwentyTransforms_s = 0.089e-3;
 constexpr int kThesisTransforms = 20;
 
@@ -210,7 +210,7 @@ std::string table_72_lines(const FrameReport& report) {
   return text;
 }
 
-/// What the thesis's text says of the figure; it prints no values.
+/// Statements of the thesis's text on the figure, which prints no values.
 std::string figure_35_lines(const FrameReport& report) {
   std::string text = fmt::format(
       "\nFigure 3.5. The thesis: at most {:.0f} us up to n = {}; extrapolation about {:.0f} %, 1-D transform 17 to 10 "

@@ -51,7 +51,7 @@ double difference(std::span<const std::complex<float>> found, std::span<const st
   return comparable ? relative : std::numeric_limits<double>::infinity();
 }
 
-/// Of the pixels [first, end).
+/// Sum over the pixels [first, end).
 std::uint64_t sum_part(std::span<const std::complex<float>> images, std::size_t first, std::size_t end) {
   std::uint64_t sum = 0;
   std::uint64_t key = first * kKeyStep;

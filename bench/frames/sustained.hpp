@@ -34,7 +34,7 @@ struct KeptFrame {
   std::vector<std::complex<float>> images;  ///< [plane][frequency][row][column]
 };
 
-/// How far kept frames are from the reference engine's.
+/// Distance of kept frames from the reference engine's.
 struct ImageCheck {
   std::size_t frames = 0;
   std::size_t windows = 0;     ///< different ones among these: the stream repeats itself
@@ -51,7 +51,7 @@ struct SustainedRun {
   double frames_per_s = 0.0;
   double holograms_per_s = 0.0;
   double times_real_time = 0.0;  ///< frames a second over those that the microphones' stream has
-  double slowest_s = 0.0;        ///< of a launch, from its bits' copy to the sum over its images
+  double slowest_s = 0.0;        ///< longest launch, from its bits' copy to the sum over its images
   std::uint64_t checksum = 0;    ///< over all images
   std::uint64_t repeated = 0;    ///< launches whose images were those of the launch before
   ImageCheck check = {};

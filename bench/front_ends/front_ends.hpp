@@ -14,11 +14,11 @@ namespace nearfield::bench {
 
 struct FrontEndBenchOptions {
   Settings settings;        ///< array, layout, window, hop and device; kind and frequencies are set by the benchmark
-  std::vector<int> counts;  ///< of frequencies; empty: default_counts()
+  std::vector<int> counts;  ///< numbers of frequencies; empty: default_counts()
   TimingOptions timing;
   bool with_slow = true;                             ///< also the thesis's own slow ways
   bool quick = false;                                ///< small transfers for the ceilings
-  std::function<void(const std::string&)> progress;  ///< what is measured now; may be empty
+  std::function<void(const std::string&)> progress;  ///< receives the name of each measurement; may be empty
 };
 
 /// 1 to 10, 12 to 22, 30, 40, 44 and 50 on a GPU, as the thesis; a few of them else.
@@ -28,7 +28,7 @@ struct FrontEndRun {
   Variant variant;
   int frequencies = 0;
   double plan_s = 0.0;           ///< to build the front end
-  std::string description = {};  ///< of the plan, by FrontEnd::description()
+  std::string description = {};  ///< FrontEnd::description() of the plan
   std::string problem = {};      ///< why it was not measured: what the front end said; else empty
   FrameTiming timing = {};
   std::vector<StageNeed> needs = {};  ///< [stage], as timing.stages
@@ -70,7 +70,7 @@ inline constexpr double kWalshThreshold = 0.1;
 /// does not matter for a count.
 std::vector<int> walsh_counts(int length, int last_bin, double threshold);
 
-/// What the thesis says of fig. 5.4: these bins need 10 coefficients (its text, below eq. 5.14).
+/// Bins that need 10 coefficients in fig. 5.4 of the thesis (its text, below eq. 5.14).
 inline constexpr int kThesisTenCoefficientBins[] = {2, 4, 8, 16, 32, 64};
 inline constexpr int kThesisFewestCoefficients = 10;
 

@@ -61,7 +61,7 @@ std::string run_lines(const FrontEndReport& report) {
   return text;
 }
 
-/// What plans chose by themselves.
+/// Kernels and ways that plans chose by themselves.
 std::string choice_lines(const FrontEndReport& report) {
   std::string text;
   for (const FrontEndRun& run : report.runs) {

@@ -1,5 +1,6 @@
-// What a launch costs the host by the number of buffers among a kernel's arguments, and what a transfer of 128 KiB
-// takes beside a kernel that reads as much from host memory itself (cl_nv_create_buffer): docs/results/performance.md.
+// Measures the host's time of a launch by the number of buffers among a kernel's arguments, and the time that a
+// transfer of 128 KiB takes beside a kernel that reads as much from host memory itself (cl_nv_create_buffer):
+// docs/results/performance.md.
 // Not part of the build:   g++ -O2 -w bench/gpu/launch_cost.cpp -o launch_cost -lOpenCL && ./launch_cost
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>

@@ -21,7 +21,8 @@
 namespace nearfield::bench {
 namespace {
 
-/// As the daemon does it (src/daemon/background/health_task.cpp, src/engine/microphone_watch.cpp).
+/// Rates and sizes of the daemon's own monitor (src/daemon/background/health_task.cpp,
+/// src/engine/microphone_watch.cpp).
 constexpr double kWindows_hz = 32.0;
 constexpr double kBlocks_hz = kWindows_hz / 4.0;
 constexpr std::size_t kBlockBits = 512;

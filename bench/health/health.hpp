@@ -11,17 +11,17 @@ namespace nearfield::bench {
 struct HealthBenchOptions {
   ArrayGeometry geometry;
   WireLayout layout = WireLayout::kSoramaCam;
-  std::vector<int> counts = {1, 4};  ///< of frequencies; a monitor looks at four at most
+  std::vector<int> counts = {1, 4};  ///< numbers of frequencies; a monitor judges four at most
   int repetitions = 50;              ///< at least 5
 };
 
 struct HealthRun {
   std::string what;
   int frequencies = 0;      ///< 0: it does not matter
-  int bad_microphones = 0;  ///< of the array that is looked at
-  double per_second = 0.0;  ///< how often a daemon does it
+  int bad_microphones = 0;  ///< number in the judged array
+  double per_second = 0.0;  ///< runs a second in a daemon
   Distribution time_s;
-  /// Of a core, by the median.
+  /// Share of a core, by the median.
   [[nodiscard]] double share() const { return time_s.median * per_second; }
 };
 

@@ -36,9 +36,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
-constexpr double kOwnFrames_s = 4.0;      ///< how long the configuration's own frames are measured
+constexpr double kOwnFrames_s = 4.0;      ///< time for measuring the configuration's own frames
 constexpr double kLighterFrames_s = 0.8;  ///< and those of a change
-constexpr double kLeast_s = 1.5;          ///< what is left of the time, for a change to be tried
+constexpr double kLeast_s = 1.5;          ///< least remaining time in which a change is tried
 constexpr std::size_t kLeastFrames = 20;
 constexpr int kWarmUpFrames = 5;
 constexpr std::uint64_t kFirstSample = std::uint64_t{1} << 16U;
@@ -60,7 +60,7 @@ Settings described_by(const Settings& settings, const MeasurementGeometry& measu
   return reconcile(settings, measurement, &layout, name);
 }
 
-/// As nearfieldd plans it: the source decides whether bits or samples come, and may bring the array's geometry.
+/// Plan of the engine in nearfieldd: the source decides between bits and samples, and may bring the array's geometry.
 EnginePlan plan_of(const Settings& settings) {
   using Kind = DaemonSettings::SourceKind;
   const DaemonSettings::Source& source = settings.daemon->source;
@@ -165,7 +165,7 @@ class LiveFrames {
   std::uint64_t window_;
   Feeder feeder_;
   std::size_t words_per_sample_ = 0;  ///< or floats
-  std::vector<std::uint32_t> bits_;   ///< of a window
+  std::vector<std::uint32_t> bits_;   ///< bits of a window
   std::vector<float> samples_;
   std::uint64_t next_ = 0;
   std::uint64_t window_number_ = 0;
@@ -226,7 +226,7 @@ HereRun run_of_json(const json& read) {
   return run;
 }
 
-/// The same in a child: a compiler or a driver may take longer than there is time.
+/// Measures in a child process: a compiler or a driver may take longer than `limit_s`.
 HereRun measure_within(const Settings& settings, double frames_s, double limit_s) {
   LimitedRun child(
       [&] {

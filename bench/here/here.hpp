@@ -15,8 +15,8 @@ struct HereRun {
   std::string problem = {};  ///< why it was not measured; else empty
   std::string device = {};
   int frames = 0;
-  double period_s = 0.0;  ///< of the hops: the time that a frame may take in the mean
-  double mean_s = 0.0;    ///< of a frame, from its hop's bits in host memory to its products there
+  double period_s = 0.0;  ///< time from hop to hop: longest mean time of a frame
+  double mean_s = 0.0;    ///< mean time of a frame, from its hop's bits in host memory to its products there
   double p50_s = 0.0;
   double p99_s = 0.0;
   double longest_s = 0.0;
@@ -39,11 +39,11 @@ double longest_wait_s(const std::vector<double>& frames_s, double period_s);
 struct HereOptions {
   std::string config;
   std::vector<std::string> overrides;
-  double seconds = 20.0;  ///< of everything
+  double seconds = 20.0;  ///< longest time of the whole benchmark
 };
 
 struct HereReport {
-  std::string name;           ///< of the configuration
+  std::string name;           ///< name of the configuration
   std::vector<HereRun> runs;  ///< the configuration's own first
   double seconds = 0.0;
 

@@ -12,20 +12,20 @@ namespace nearfield::bench {
 
 struct ImagerBenchOptions {
   Settings settings;        ///< array, medium, holography and device; frequencies are set by the benchmark
-  std::vector<int> counts;  ///< of frequencies; empty: 1, 5, 10, 20, 50, 100
+  std::vector<int> counts;  ///< numbers of frequencies; empty: 1, 5, 10, 20, 50, 100
   int batch = 1;            ///< frames a launch
   TimingOptions timing;
   bool sweep = false;                                ///< also the fused path cut otherwise
-  std::function<void(const std::string&)> progress;  ///< what is measured now; may be empty
+  std::function<void(const std::string&)> progress;  ///< receives the name of each measurement; may be empty
 };
 
 struct ImagerRun {
   std::string path;         ///< "clfft", "sonah", "fused", or how the fused path was cut
-  std::string description;  ///< of the imager, or why it was not measured
+  std::string description;  ///< description of the imager, or the reason why it was not measured
   int frequencies = 0;
   bool measured = false;
   double plan_s = 0.0;      ///< to build the imager
-  double difference = 0.0;  ///< of its images from the first measured path's of that count, relative L2
+  double difference = 0.0;  ///< relative L2 distance of its images from the first measured path's of that count
   FrameTiming timing = {};
 };
 

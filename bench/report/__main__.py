@@ -13,13 +13,13 @@ import frames
 import front_ends
 from plots import make_figure
 
-# As core/error.hpp has them.
+# Exit codes, those of core/error.hpp.
 USAGE, BAD_DATA, NO_INPUT, INTERNAL, IO, INTERRUPTED = 64, 65, 66, 70, 74, 130
 WRITERS = {"frames": frames.write, "frontends": front_ends.write}
 
 
 class Failure(Exception):
-    """What ends the program, with its exit code."""
+    """Problem that ends the program, with its exit code."""
 
     def __init__(self, code, message):
         super().__init__(message)
@@ -99,7 +99,7 @@ def main():
         problem, code = failure, failure.code
     except OSError as error:
         problem, code = f"{error.filename or 'standard output'}: {error.strerror or error}", IO
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what could not be written is not tried again at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the interpreter does not write the rest again at its end
     except KeyboardInterrupt:
         problem, code = "interrupted", INTERRUPTED
     except Exception as error:

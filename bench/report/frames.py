@@ -3,7 +3,7 @@
 from plots import Axis, Series, number_of, write_plot
 from roofline import add_point, device_note, write_roofline
 
-LEAST_SHARE = 0.01  # of a frame, from which on a stage is drawn against n and window
+LEAST_SHARE = 0.01  # least share of a frame's time of a stage that is drawn against n and window
 TRANSFORMS = "figure 7.10"  # the sweep of clFFT
 
 
@@ -13,7 +13,7 @@ def time_unit(report, what):
 
 
 def runs_of(report, sweep):
-    """Those that were measured, in the order of their values."""
+    """Measured runs of a sweep, in the order of their values."""
     runs = [run for run in report["runs"] if run["sweep"] == sweep and "problem" not in run]
     return sorted(runs, key=lambda run: run["value"])
 

@@ -121,12 +121,12 @@ double median_us(const FrameTiming& timing, const std::vector<std::string>& stag
   return sum_us;
 }
 
-/// What a processor takes, and what it needs.
+/// Times of a processor with one cut, and its least bytes and operations.
 struct SrpRun {
   SrpCut cut;
   FrameTiming timing;
-  std::vector<StageNeed> needs = {};  ///< as timing.stages
-  double error = 0.0;                 ///< of the first cut's map
+  std::vector<StageNeed> needs = {};  ///< needs in the order of timing.stages
+  double error = 0.0;                 ///< largest distance from the first cut's map
 };
 
 double error_of(std::span<const float> map, const std::vector<float>& expected) {
@@ -145,7 +145,7 @@ void print_cut(const SrpRun& run) {
              run.timing.wall_s.median * kMicro, run.error);
 }
 
-/// Of the device's own cut: bytes and operations of each stage over their ceilings.
+/// Prints bytes and operations of each stage over their ceilings, for the device's own cut.
 void print_bounds(const SrpRun& run, const Ceilings& ceilings) {
   fmt::print("\n{:<38} {:>8} {:>9} {:>9}\n", "stages of the first cut", "commands", "device", "bound");
   double sum_s = 0.0;

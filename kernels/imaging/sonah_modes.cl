@@ -14,7 +14,7 @@ static float2 folded(__global const float2* field, const int class, const int ro
          sign_y * (field[far_row + column] + sign_x * field[far_row + far_column]);
 }
 
-// A group's part of sonah_modes.
+// Part of the modes that one work-group of sonah_modes computes.
 typedef struct {
   int fold;
   int block;  // its first block among the blocks of all slots

@@ -36,7 +36,7 @@ class Configurator {
   /// Result of a configuration that took effect.
   struct Change {
     std::uint64_t epoch = 0;
-    std::vector<std::string> warnings;  ///< Epoch::warnings
+    std::vector<std::string> warnings;  ///< warnings of the new epoch, a sentence each
   };
 
   /// Applies settings KEY=VALUE in addition to those set so far.

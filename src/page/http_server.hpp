@@ -14,8 +14,8 @@ namespace nearfield::page {
 /// Head of a request. Texts are unchanged from the client.
 struct HttpRequest {
   std::string method;
-  std::string path;                   ///< before the question mark
-  std::string query;                  ///< after the question mark
+  std::string path;                   ///< path of the target, up to the question mark
+  std::string query;                  ///< parameters of the target, behind the question mark
   std::string host;                   ///< empty if absent
   std::optional<std::string> origin;  ///< browsers send it with each WebSocket, other programs may omit it
   std::string cookies;

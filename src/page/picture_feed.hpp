@@ -52,7 +52,7 @@ class PictureFeed {
     bool is_selected = false;             ///< the ring is set to copy those
     std::uint64_t counted_number = 0;     ///< number of the newest frame at the last look; 0: none yet
     std::int64_t counted_capture_ns = 0;  ///< its capture time
-    std::int64_t counted_ns = 0;          ///< time when a look first saw it
+    std::int64_t counted_ns = 0;          ///< monotonic time at which the feed first saw that frame
     double rate_hz = 0.0;                 ///< frames per second of capture time; 0: none arrive, or one so far
   };
 

@@ -166,7 +166,7 @@ void Piece::pass_to(FrameSink& sink) const {
     write_until(window.frames);
     sink.end_window(window.flags);
   }
-  write_until(frames_.size());  // frames of a window that failed later
+  write_until(frames_.size());  // frames of a last window whose computation then failed
   for (const Look& look : looks_) {
     if (sink.is_due(look.first_sample)) {
       sink.look(look.first_sample, look.spectra);

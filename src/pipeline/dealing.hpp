@@ -62,7 +62,7 @@ class Piece {
     std::size_t places = 0;
   };
   struct Window {
-    std::size_t frames = 0;  ///< end of its frames in this piece
+    std::size_t frames = 0;  ///< index behind its last frame in this piece
     std::uint32_t flags = 0;
   };
   struct Look {

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Comments in src, include and kernels say from their first word on what a thing is (CONTRIBUTING.md), in the words of the field.
+"""Comments in src, include, kernels, bench and python/src say from their first word on what a thing is (CONTRIBUTING.md), in the words of the field.
 
-A block is one /* */, or the // comments of lines that follow each other in one column; only its first word counts, also behind code.
+A block is one /* */, or the // or # comments of lines that follow each other in one column, or a docstring; only its first word counts, also behind code.
 """
+import io
 import pathlib
 import re
+import tokenize
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -38,19 +40,37 @@ def blocks(text):
     return found
 
 
-def offences(text):
+def python_blocks(text):
+    """[line, words] of each block of comments and each docstring, and the words of the code, a text for each line."""
+    found, code, last, starts_statement = [], [""] * (text.count("\n") + 1), None, True
+    for kind, words, (line, column), *_ in tokenize.generate_tokens(io.StringIO(text).readline):
+        if kind == tokenize.COMMENT:
+            if last == (line - 1, column) and not code[line - 1]:
+                found[-1][1] += " " + words.strip("#! ")
+            else:
+                found.append([line, words.strip("#! ")])
+            last = (line, column)
+        elif kind == tokenize.STRING and starts_statement:
+            found.append([line, " ".join(words.strip("rRbBfF\"'").split())])
+        elif kind == tokenize.NAME:
+            code[line - 1] += words + " "
+        starts_statement = kind in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT) or starts_statement and kind in (tokenize.NL, tokenize.COMMENT)
+    return found, code
+
+
+def offences(text, is_python=False):
     """(line, problem) of each offence."""
-    comments, code = blocks(text), TOKEN.sub(lambda token: re.sub(r"[^\n]", " ", token[0]), text)
+    comments, code = python_blocks(text) if is_python else (blocks(text), TOKEN.sub(lambda token: re.sub(r"[^\n]", " ", token[0]), text).split("\n"))
     yield from ((line, f"begins with a clause: {words[:60]}") for line, words in comments if FIRST.match(words))
-    for line, words in comments + list(enumerate(code.split("\n"), 1)):
+    for line, words in comments + list(enumerate(code, 1)):
         yield from ((line, f"{match[0]}: {reason}") for pattern, reason in IDIOM for match in pattern.finditer(words))
 
 
 def offences_of(root):
     found = []
-    for path in sorted(path for top in ("include", "kernels", "src") for path in (root / top).rglob("*")):
-        if path.suffix in (".c", ".h", ".cpp", ".hpp", ".cl", ".def"):  # the rest of src/ is the live page's
-            found += [f"{path.relative_to(root)}:{line}: {what}" for line, what in offences(path.read_text(encoding="utf-8"))]
+    for path in sorted(path for top in ("bench", "include", "kernels", "python/src", "src") for path in (root / top).rglob("*")):
+        if path.suffix in (".c", ".h", ".cpp", ".hpp", ".cl", ".def", ".py"):  # the rest of src/ is the live page's
+            found += [f"{path.relative_to(root)}:{line}: {what}" for line, what in offences(path.read_text(encoding="utf-8"), path.suffix == ".py")]
     return found
 
 
@@ -70,6 +90,12 @@ class TheCheck(unittest.TestCase):
                             (2, "// comes round, passed over"), (0, 'f("be had");')):
             with self.subTest(text):
                 self.assertEqual(len(list(offences(text))), count)
+
+    def test_examples_of_python(self):
+        for count, text in ((1, "# Of a\n# of b\n"), (0, "a = 1  # one\n# and\n# of b\n".replace("# and", "# And")), (1, 'def f():\n    """What it does."""\n'), (0, 'print("What")\n'),
+                            (2, "a = 1  # of b\nb = 1\nc = 2  # of d\n"), (1, "patience = 1\n"), (0, "f(\n  'Of a')\n"), (1, '# A\n\n"""Of a."""\n')):
+            with self.subTest(text):
+                self.assertEqual(len(list(offences(text, True))), count)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the package's command lines share: how they end."""
+"""Ends of the package's command lines, alike in all of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def exit_code_of(run: Callable[[], int], name: str) -> int:
         _say(name, error.message)
         return error.exit_code
     except OSError as error:
-        with contextlib.suppress(OSError, ValueError):  # what is still buffered would be tried once more at the interpreter's end
+        with contextlib.suppress(OSError, ValueError):  # the interpreter would write the buffered rest once more at its end
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         _say(name, str(error))
         return 74

@@ -23,7 +23,7 @@ _ROWS = 8  # bytes of a table's number of rows
 
 @dataclasses.dataclass(frozen=True)
 class Axis:
-    """What one index of an array counts.
+    """Axis of an array: the places that one of its indices counts.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Product:
 
     @property
     def bytes(self) -> int:
-        """What a frame has of it."""
+        """Bytes of the product in a frame."""
         if self.form != TABLE:
             return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
         return max((column.offset + self.most_rows * column.dtype.itemsize for column in self.columns), default=_ROWS)
@@ -98,7 +98,7 @@ class Product:
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """What all frames of a processor share: its name, axes and products."""
+    """Layout of all frames of a processor: its name, axes and products."""
 
     processor: str
     axes: tuple[Axis, ...]

@@ -16,7 +16,7 @@ from nearfield._results import FileProduct, Results, chosen_words, entry_words, 
 
 @dataclasses.dataclass
 class Shown:
-    """What is coloured: values in the product's unit or dB, NaN where they are not finite, and the ends of their scale."""
+    """Coloured values in the product's unit or dB, NaN where they are not finite, and the ends of their scale."""
 
     values: Array
     low: float
@@ -57,7 +57,7 @@ class Scale:
             high = per_decade * math.log10(high / reference) if high > 0.0 else 0.0
             low = high - self.range_db
             levels = per_decade * np.log10(np.where(shown > 0.0, shown, np.nan) / reference)
-            shown = np.where(np.isnan(shown) | (shown > 0.0), levels, low - self.range_db)  # of 0 there is none
+            shown = np.where(np.isnan(shown) | (shown > 0.0), levels, low - self.range_db)  # 0 has no level
         else:
             unit = product.unit
         lost, above = int(np.isnan(shown).sum()), int((shown > high + 1e-9 * (high - low)).sum()) if high > low else 0
@@ -141,7 +141,7 @@ def _ticks(axis: Axis, most: int) -> tuple[Array, list[str]]:
 
 
 def draw_cells(ax: Any, values: Array, shown: Shown, down: Axis, across: Axis, most: int = 10) -> Any:
-    ax.patch.set(facecolor="white", edgecolor="0.6", hatch="////")  # of cells that are NaN
+    ax.patch.set(facecolor="white", edgecolor="0.6", hatch="////")  # the hatching of cells that are NaN
     image = ax.imshow(values, cmap=colours(), vmin=shown.low, vmax=shown.high, interpolation="nearest", aspect="auto")
     for axis, name in ((down, "y"), (across, "x")):
         places, labels = _ticks(axis, most)

@@ -26,7 +26,7 @@ Path = str | os.PathLike[str]
 _LOG = logging.getLogger("nearfield")
 _PROGRESS = re.compile(r"^\w+ (\d+) %$")
 _WARNING = re.compile(r"^[\w-]+: warning: (.*)$")
-_END_S = 20.0  # that a program which was asked to stop gets
+_END_S = 20.0  # time until a program that was asked to stop is killed
 _STOP_INTERVAL_S = 0.5
 
 

@@ -34,7 +34,7 @@ class FileProduct:
 
     @property
     def is_length(self) -> bool:
-        """Whether values are lengths, which are no amplitudes."""
+        """True if values are lengths, which are no amplitudes."""
         return self.unit == "m" and not self.is_complex
 
     def values(self, frame: int) -> Array:

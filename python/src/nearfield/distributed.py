@@ -41,11 +41,11 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError("nearfield.distributed: expected Dask (distributed) and Zarr, which pip install 'nearfield[distributed]' brings, "
                               f"or Debian's python3-distributed and python3-zarr: {error}") from error  # fmt: skip
 
-_CHUNK_BYTES = 8 << 20  # of an array of the store; a chunk is a file there
-_SHARD_BYTES = 64 << 20  # of results
+_CHUNK_BYTES = 8 << 20  # bytes of a chunk of an array of the store, which is a file there
+_SHARD_BYTES = 64 << 20  # bytes of results in a shard
 _COMPUTED_HOPS = 64  # at most so many of a memory's hops are computed: of what searches remember, only some windows
 _WARM_UPS = 16  # a shard without a length of its own is at least so many times as long as what is computed before it
-_LEAST_SHARDS = 64  # that an archive is cut into, where they are not short
+_LEAST_SHARDS = 64  # least number of shards of an archive, where they are not short
 _SHORT_HOPS = 1024
 _INTERRUPTED = 130
 _NAMESPACE = "archive"  # attribute of the store: of which run it is
@@ -56,11 +56,11 @@ _ZARR_3 = int(zarr.__version__.split(".")[0]) >= 3
 
 @dataclasses.dataclass(frozen=True)
 class _Processor:
-    """What all inputs share of a processor, and how it is cut into shards."""
+    """Processor of all inputs, and its cut into shards."""
 
     name: str
     every_hops: int
-    frames: int  # of all inputs
+    frames: int  # number over all inputs
     shard_frames: int
 
 
@@ -70,7 +70,7 @@ class _Group:
 
     path: str  # "" is the root
     processor: int
-    variables: dict[str, int]  # of those over time: frames in a chunk
+    variables: dict[str, int]  # frames in a chunk of each variable over time
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,9 +82,9 @@ class _Source:
     hops: int
     first_hop: list[int]
     frames: list[int]
-    offset: list[int]  # of its first frame in the store
+    offset: list[int]  # index of its first frame in the store, by group
     late_s: float  # its start after that of the first input
-    masks: str | None  # which bad microphones are masked, and from when on, JSON; None where the program knows it by itself
+    masks: str | None  # masked bad microphones and their times, JSON; None where the input has them
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,7 +97,7 @@ class _Job:
     device: str | None
     threads: int
     warm_up: int
-    version: str | None  # of the program; None: any will do
+    version: str | None  # version of the program; None: any will do
     made_by: dict[str, dict[str, str]] | None  # by groups, as _made_by() has it
     shards: int
     processors: list[_Processor]
@@ -129,7 +129,7 @@ class _Job:
 
 @dataclasses.dataclass(frozen=True)
 class _Part:
-    """What a shard takes of a source: a run from `start` to before `end`, in hops."""
+    """Part of a source in a shard: a run from `start` to before `end`, in hops."""
 
     source: int
     start: int
@@ -195,7 +195,7 @@ class _LeavesInterrupts(distributed.WorkerPlugin):  # type: ignore[misc]  # its 
 
 
 def _worker_says(engine: str) -> tuple[str, list[str]]:
-    _version.cache_clear()  # of a run before, perhaps of another program
+    _version.cache_clear()  # the cached version may be that of another program, of a run before
     return _version(), [] if engine == "reference" else _devices()
 
 
@@ -243,7 +243,7 @@ def _shard(run_file: str, shard: int) -> None:
     if job.version is not None and _version() != job.version:
         raise DeviceError(f"{_where()}: expected {job.version}, found {_version()}", 69)
     hops = 0
-    sums: list[str] = []  # of each part
+    sums: list[str] = []  # sum of each part
     with tempfile.TemporaryDirectory(prefix="nearfield-", dir=_scratch()) as name:
         scratch = pathlib.Path(name)
         (scratch / "config.yaml").write_text(job.config, encoding="utf-8")
@@ -311,12 +311,12 @@ def _where() -> str:
 
 
 def _made_by(group: Any) -> dict[str, str]:
-    """What decides on the last bits of frames: the device, and the front end with the kernel that was chosen there."""
+    """Names that the last bits of frames depend on: the device, and the front end with the kernel that was chosen there."""
     return {name: _text(group.attrs[name]) for name in ("device", "front_end") if name in group.attrs}
 
 
 def _made_by_all(files: Sequence[pathlib.Path], group: str) -> dict[str, str]:
-    """What all these files say alike: inputs of bits and of samples may have different front ends."""
+    """Names that all these files have in common: inputs of bits and of samples may have different front ends."""
     said = []
     for path in files:
         with h5py.File(path) as file:
@@ -325,7 +325,7 @@ def _made_by_all(files: Sequence[pathlib.Path], group: str) -> dict[str, str]:
 
 
 def _made_by_any(files: Sequence[pathlib.Path], groups: Sequence[_Group]) -> dict[str, str]:
-    """What any of these files says of any group: each text once, in their order."""
+    """Names in any group of any of these files: each text once, in their order."""
     said: dict[str, dict[str, None]] = {"device": {}, "front_end": {}}
     for path in files:
         with h5py.File(path) as file:
@@ -336,7 +336,7 @@ def _made_by_any(files: Sequence[pathlib.Path], groups: Sequence[_Group]) -> dic
 
 
 def _require_same(job: _Job, part: _Part, file: pathlib.Path) -> None:
-    """What a run says of itself must be what the plan said: the device, the front end, the number of frames."""
+    """Raises unless a run has the device, the front end and the number of frames of the plan."""
     with h5py.File(file) as results:
         for group in job.groups:
             _, count, _ = part.frames[group.processor]
@@ -401,7 +401,7 @@ def _require_store(path: Path) -> None:
 
 
 def _zarr_of(path: Path, mode: str = "r+") -> Any:
-    opener: Any = zarr.open_group  # of two major versions, whose types differ
+    opener: Any = zarr.open_group  # Zarr 2 and Zarr 3 have different types
     if mode != "w":
         _require_store(path)
         return opener(os.fspath(path), mode=mode)
@@ -480,7 +480,7 @@ def _key_in(out: pathlib.Path) -> dict[str, object] | None:
     if out.suffix == ".zarr":
         try:
             held = _zarr_of(out, "r").attrs.asdict().get(_NAMESPACE)
-        except (IoError, OSError, ValueError, KeyError):  # what Zarr's versions raise where there is no group
+        except (IoError, OSError, ValueError, KeyError):  # errors of Zarr's versions where there is no group
             held = None
         return dict(held) if isinstance(held, dict) else None
     try:
@@ -800,7 +800,7 @@ def _replay(paths: Sequence[Path], client: distributed.Client, out: Path, words:
                     _assemble(job, files[0], key)
     except BaseException:
         with contextlib.suppress(OSError):
-            folder.rmdir()  # where nothing was begun
+            folder.rmdir()  # empty where no shard was started
         raise
     shutil.rmtree(folder, ignore_errors=True)
     return open_images(store)
@@ -826,7 +826,7 @@ def _begin(job: _Job, key: dict[str, object], plan: pathlib.Path, *, is_unlike_a
     elif held.exists() and not job.is_zarr:
         _require_same_run(store, json.loads(held.read_text(encoding="utf-8")), key, is_unlike_allowed=is_unlike_allowed)
     else:
-        for marker in job.folder.glob("*.done"):  # of a store that is gone
+        for marker in job.folder.glob("*.done"):  # markers of a store that is gone
             marker.unlink()
         if job.is_zarr:
             made = job.folder / "new.zarr"
@@ -853,7 +853,7 @@ def _run_all(job: _Job, client: distributed.Client, show: Callable[[float], None
     except distributed.KilledWorker as error:
         raise NearfieldError(f"{job.out}: the workers of a shard were lost again and again: {error}", 70) from error
     finally:
-        run_file.unlink(missing_ok=True)  # what is still computed is given up
+        run_file.unlink(missing_ok=True)  # workers give up the shards that they still compute
         with contextlib.suppress(Exception):  # the scheduler may be gone, which is not what went wrong
             client.cancel([future for future in futures if not future.done()])
 
@@ -937,5 +937,5 @@ def _main() -> int:
 if __name__ == "__main__":
     from nearfield.distributed import main as entry  # workers know the functions of this module, not those of __main__
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM ends the run like Ctrl-C
     sys.exit(entry())

@@ -23,7 +23,7 @@ _C_TYPES = {"bits": ("uint32_t[]", np.uint32), "samples": ("float[]", np.float32
 
 @dataclasses.dataclass(frozen=True)
 class EngineFrame:
-    """What a processor made of one window.
+    """Products of a processor for one window.
 
     Attributes
     ----------
@@ -160,12 +160,12 @@ class Engine:
 
     @property
     def layouts(self) -> tuple[Layout, ...]:
-        """Of each processor; the first makes the images of ``holography``."""
+        """Layouts of all processors; the first one makes the images of ``holography``."""
         return self._layouts
 
     @property
     def remarks(self) -> list[str]:
-        """What is good to know before the images are trusted."""
+        """Remarks on the settings and the input, to be read before the images are trusted."""
         return _library.text(self._library.nf_engine_remarks(self._handle())).splitlines()
 
     def push(self, values: npt.ArrayLike) -> list[EngineFrame]:

@@ -1,4 +1,4 @@
-"""What went wrong, by the exit codes that the program ``nearfield`` has."""
+"""Exceptions, by the exit codes that the program ``nearfield`` has."""
 
 from __future__ import annotations
 

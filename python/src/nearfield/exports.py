@@ -29,7 +29,7 @@ from nearfield.errors import IoError, NearfieldError, NoInputError, UsageError, 
 Path = str | os.PathLike[str]
 
 _ENDINGS = {".vti": "vtk", ".vts": "vtk", ".mat": "mat", ".uff": "uff"}
-_MOST_MAT_BYTES = 2**31 - 1  # of a variable
+_MOST_MAT_BYTES = 2**31 - 1  # bytes of a variable
 _NONE = f"{'NONE':10}"
 
 
@@ -138,7 +138,7 @@ def _number(value: float) -> str:
 
 @dataclasses.dataclass
 class _Source:
-    """What the program chose."""
+    """Part of an images file that the program chose."""
 
     file: Any
     outer: list[Axis]  # axes that are not of places, slowest first

@@ -65,7 +65,7 @@ def open_images(path: Path, processor: str | None = None, table: str | None = No
 
 @contextlib.contextmanager
 def _zarr_group(path: pathlib.Path) -> Iterator[Any]:
-    import zarr  # of the extra "distributed"
+    import zarr  # a package of the extra "distributed"
 
     try:
         group = zarr.open_group(str(path), mode="r")

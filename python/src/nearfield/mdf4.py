@@ -12,8 +12,8 @@ import xarray as xr
 from nearfield import _values
 from nearfield._layout import Array
 
-_MOST_JITTER = 1e-3  # of a sample
-_MOST_ROUNDING = 0.35  # of a sample: where stamps are coarser, a lost sample cannot be told from rounding
+_MOST_JITTER = 1e-3  # largest deviation of a stamp, in samples
+_MOST_ROUNDING = 0.35  # largest rounding of stamps, in samples: where stamps are coarser, a lost sample cannot be told from rounding
 _RESOLUTIONS_S = (1e-6, 1e-7, 1e-8, 1e-9)
 
 

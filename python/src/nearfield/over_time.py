@@ -13,8 +13,8 @@ from nearfield._layout import Array
 
 _FRAMES = ("time", "window")  # the dimension of frames: of files and replays, and of arrays in memory
 _FREQUENCY = "frequencies_hz"
-_GRID_TOLERANCE = 1e-3  # of a bin or a sample: frequencies of files are float64, times whole nanoseconds
-_WHOLE = 1.0 - 1e-9  # of the largest sum of tapers: where it is less, not all windows are there that would cover the sample
+_GRID_TOLERANCE = 1e-3  # tolerance in bins or samples: frequencies of files are float64, times whole nanoseconds
+_WHOLE = 1.0 - 1e-9  # share of the largest sum of tapers: where the sum is less, not all windows are there that would cover the sample
 
 
 def time_domain(

@@ -28,9 +28,9 @@ from nearfield.exports import Path, _whole
 
 ALL_FRAMES = range(sys.maxsize)
 BEARINGS = ("angle", "azimuth", "elevation")
-MOST_ROWS = 600  # of a picture of bearings
+MOST_ROWS = 600  # rows of a picture of bearings
 MOST_LEGEND = 24  # tracks
-CONTOURS = (0.25, 0.5, 0.75)  # of the upper map's scale
+CONTOURS = (0.25, 0.5, 0.75)  # levels of contours, as shares of the upper map's scale
 CANDIDATE_GREY = 190 / 255
 MARK = "white"
 GUIDE = (90 / 255, 220 / 255, 1.0)
@@ -209,7 +209,7 @@ def _draw_overlay(over: FileProduct, above: Results, under: FileProduct, below: 
     ax = figure.axes[0]
     if min(upper_shown.values.shape) > 1 and span > 0.0:
         places = np.clip((upper_shown.values - upper_shown.low) / span, -1.0, 2.0)
-        with warnings.catch_warnings(action="ignore"):  # of no contour at a level
+        with warnings.catch_warnings(action="ignore"):  # Matplotlib warns where a level has no contour
             ax.contour(place_on(axes[1], over.axes[-1].values), place_on(axes[0], over.axes[-2].values), places, levels=CONTOURS, colors=MARK)
         ax.set(xlim=(-0.5, shown.values.shape[1] - 0.5), ylim=(shown.values.shape[0] - 0.5, -0.5))
     for across, down, words, is_bold in circles:

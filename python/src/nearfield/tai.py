@@ -39,7 +39,7 @@ class _Timex(ctypes.Structure):
 
 @dataclasses.dataclass(frozen=True)
 class ClockState:
-    """What the kernel says of this host's clock.
+    """State of this host's clock, from the kernel.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ def utc_ns(capture_tai_ns: int, tai_offset_s: int) -> int:
 
 
 class Stamped(Protocol):
-    """What :func:`align` needs of a frame: :class:`nearfield.bridge.BridgedFrame` has it."""
+    """Members of a frame that :func:`align` needs: :class:`nearfield.bridge.BridgedFrame` has them."""
 
     @property
     def capture_tai_ns(self) -> int:

@@ -20,7 +20,7 @@ std::string settings_json();
 /// `--check`.
 std::string settings_schema();
 
-/// The defaults, a processor of each kind under the name of its kind, and a limit.
+/// Default settings with one processor of each kind, named after the kind, and one limit, so that every key occurs.
 Settings with_each_kind();
 
 }  // namespace nearfield::schema

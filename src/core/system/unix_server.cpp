@@ -245,7 +245,8 @@ void UnixServer::serve() {
       service_->recover(error);
     }
     client_count_ = places_.size();
-    rounds_.store(rounds_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // written here only
+    // No other thread writes rounds_.
+    rounds_.store(rounds_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 }
 

@@ -16,7 +16,7 @@
 namespace nearfield::daemon {
 namespace {
 
-/// Least size of a ring, in windows of reordering.
+/// Factor from the reordering range plus one window to the least size of the ring.
 constexpr std::uint64_t kRingOverReorder = 4;
 
 std::string name_of_input(const DaemonSettings::Source& source) {

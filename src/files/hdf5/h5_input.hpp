@@ -13,7 +13,7 @@ namespace nearfield::h5 {
 
 /// A required axis of a dataset: its name for messages and its length.
 struct Axis {
-  static constexpr std::uint64_t kAnyLength = 0;  ///< at least 1
+  static constexpr std::uint64_t kAnyLength = 0;  ///< accepts every length of at least 1
   std::string_view name;
   std::uint64_t length = kAnyLength;
 };

@@ -59,9 +59,9 @@ std::unique_ptr<DotStage> make_dot_stage(const ocl::Device& device, const DotWor
 inline constexpr std::string_view kDotKernelFiles[] = {"frontend/dot_product/dot_tiled.cl",
                                                        "frontend/dot_product/thesis/dot_gemm.cl"};
 
-/// The variants worth trying for this work on this device, the likeliest first; never empty. The thesis's reductions
-/// are none of them: on an H100 they take 1.04 (n = 1) to 3.8 times (n = 50) as long as `tiled`, on processors 15
-/// times.
+/// Variants that are measured for this work on this device, the likely fastest one first; never empty. The thesis's
+/// reductions are none of them: on an H100 they take 1.04 (n = 1) to 3.8 times (n = 50) as long as `tiled`, on
+/// processors 15 times.
 std::vector<DotVariant> dot_candidates(const ocl::Device& device, const DotWork& work);
 
 /// Index of the candidate used without measurement: `tiled`, in the fewest parts that give each compute unit of the

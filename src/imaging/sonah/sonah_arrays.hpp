@@ -9,8 +9,8 @@ namespace nearfield {
 
 /// Work distribution of sonah's kernels, by device and plan.
 struct SonahCut {
-  int part_blocks = 1;       ///< most blocks of 32 modes per group that folds a field
-  int pair_part_blocks = 1;  ///< likewise if a factor serves two classes
+  int part_blocks = 1;       ///< largest number of blocks of 32 modes in one work-group that folds a field
+  int pair_part_blocks = 1;  ///< part_blocks where two parity classes share a factor
   int pixel_lanes = 32;      ///< folded pixels per group that makes images
   bool operator==(const SonahCut&) const = default;
 };

@@ -68,7 +68,7 @@ class Sonah {
   [[nodiscard]] Eigen::VectorXcd on_plane(std::size_t frequency, const Source& source, std::size_t plane) const;
   [[nodiscard]] SourceShare fit_waves(std::size_t frequency, const Eigen::VectorXcd& field) const;
   ImagePlan plan_;
-  std::vector<FieldPrior> priors_;  ///< in force, [frequency]
+  std::vector<FieldPrior> priors_;  ///< prior in use at each frequency
   std::vector<Frequency> frequencies_;
   PriorFill fill_;
 };

@@ -79,7 +79,7 @@ bool is_behind(const FieldSource& source, const PointSource& disc) {
          std::hypot(point->x_m - disc.x_m, point->y_m - disc.y_m) <= disc.radius_m;
 }
 
-/// Sources among which a point has become a disc.
+/// Sources of one frequency, of which one point has been replaced by a disc.
 struct Discs {
   Sources sources;
   std::vector<double> least;  ///< [source]

@@ -115,7 +115,7 @@ def _run(words: Sequence[str] | None) -> int:
         products = dict(_products(text) for text in options.products)
         if not 1 <= options.length <= 1_000_000:
             raise UsageError(f"--length: expected 1 to 1000000 entries, found {options.length}", 64)
-        broker.connect()  # what is wrong with its settings is said at once; a broker that is away is waited for
+        broker.connect()  # raises for wrong settings at once; an absent broker is waited for
         to_redis.run(to_redis.Options(keys, options.socket, options.control or default_socket(), rates, products, options.length),
                      broker.connect, stop_at_signals())  # fmt: skip
         return 0

@@ -1,4 +1,4 @@
-"""Where a broker is and who asks it: from the environment, a file, or systemd's credentials, never from a command line."""
+"""Address and user of a broker: from the environment, a file, or systemd's credentials, never from a command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 from nearfield.errors import ConfigError, NoInputError, UsageError
 
-TIMEOUT_S = 2.0  # of one call: a broker that hangs costs pictures, and no more of the bridge's time
+TIMEOUT_S = 2.0  # timeout of one call: a broker that hangs costs pictures, and no more of the bridge's time
 
 
 def password_of(service: str) -> str | None:
@@ -144,7 +144,7 @@ class Backoff:
 
     @property
     def has_failed(self) -> bool:
-        """Whether the last try did."""
+        """True if the last try failed."""
         return self._wait_s > 0.0
 
     def failed(self) -> None:

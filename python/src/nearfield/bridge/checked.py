@@ -58,7 +58,7 @@ def number_or_none(value: Any) -> float | None:
 
 
 def _require_shallow(value: Any, deepest: int) -> None:
-    """What is as deep as this can be written as JSON again, within something else too."""
+    """Raises ValueError where a value is nested deeper than this, so that it can be written as JSON within something else too."""
     if deepest == 0:
         raise ValueError(f"expected at most {_DEEPEST} levels")
     for below in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -77,7 +77,7 @@ def json_object(text: Any, longest: int) -> dict[str, Any]:
 
 
 def require_finite(value: Any) -> None:
-    """What is not finite is no JSON that a browser reads: ValueError."""
+    """Raises ValueError for numbers that are not finite, which no browser reads in JSON."""
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"expected finite numbers, found {value}")
     for below in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():

@@ -145,7 +145,7 @@ class Reader:
     def newest(self, count: int) -> list[BridgedFrame]:
         """Return the newest frames that the broker still has and that have the newest one's layout, oldest first.
 
-        Entries that are no frames are passed over, which a warning says.
+        Entries that are no frames are skipped, with a warning.
         """
         found: Sequence[Any] = self._client.xrevrange(self.keys.frames(self.processor), count=count)
         frames: list[BridgedFrame] = []

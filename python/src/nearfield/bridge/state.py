@@ -1,4 +1,4 @@
-"""What a bridge says of its array once a second: the daemon's condition in short, the clock, and the bridge's own counts."""
+"""State of an array that its bridge writes once a second: the daemon's condition in short, the clock, and the bridge's own counts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def clock_or_none() -> tai.ClockState | None:
 
 
 class Counts:
-    """What a bridge has done, counted by its threads; the lock guards the numbers."""
+    """Counts of a bridge's threads; the lock guards the numbers."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -27,7 +27,7 @@ _BEYOND = (2**64, 0)  # all entries: of a store of an earlier version, which did
 
 
 class _Stream:
-    """What a store has of one processor of one array: frames that wait for their file, and what was lost."""
+    """One processor of one array in a store: frames that wait for their file, and the number of lost ones."""
 
     def __init__(self, client: Any, keys: Keys, processor: str, folder: pathlib.Path, file_bytes: int) -> None:
         self.key = keys.frames(processor).encode()
@@ -35,7 +35,7 @@ class _Stream:
         self.array = keys.array
         self.headers = Headers(client, keys)
         self.frames: list[BridgedFrame] = []
-        self.entries: list[bytes] = []  # read and in no file yet, those that are passed over included
+        self.entries: list[bytes] = []  # read and in no file yet, skipped ones included
         self.begun_s = 0.0
         self.catches_up = True
         self.pending_from = b"0"
@@ -43,8 +43,8 @@ class _Stream:
         self._largest: dict[str, int] = {}  # bytes of each product, of the frame that has the most
         self._progress = folder / f"{self.name}.progress.json"
         self.counts = {"stored": 0, "lost": 0, "damaged": 0}
-        self._reached: dict[str, int] = {}  # of the newest runs of the bridge the last frame's number, what waits included
-        self._newest = (0, 0)  # what orders the newest entry that was a frame: those up to it come again after a kill
+        self._reached: dict[str, int] = {}  # last frame's number of each of the bridge's newest runs, waiting frames included
+        self._newest = (0, 0)  # ID of the newest entry that was a frame: entries up to it come again after a kill
         if self._progress.exists():
             with checked.expecting(f"{self._progress}: expected what a store wrote, found another text"):
                 known = json.loads(self._progress.read_bytes())
@@ -72,7 +72,7 @@ class _Stream:
             if order <= self._newest:
                 return  # it is in a file, or waits: the entry came again
             _LOG.warning("%s: the numbers of a bridge go back from %d to %d: somebody else writes into this stream", self.name, reached, frame.n)
-        elif self._reached and frame.n > (reached or 0) + 1:  # of the first run what was before this store is not its loss
+        elif self._reached and frame.n > (reached or 0) + 1:  # frames of the first run before this store began are not lost
             lost = frame.n - (reached or 0) - 1
             self.counts["lost"] = min(self.counts["lost"] + lost, 2**63 - 1)
             _LOG.warning("%s: lost %d frames before hop %d", self.name, lost, frame.sequence)
@@ -97,7 +97,7 @@ class _Stream:
 
     @property
     def is_full(self) -> bool:
-        """Whether a file would have as many bytes as it may."""
+        """True if a file would reach its largest size."""
         return sum(self._largest.values()) * len(self.frames) >= self._file_bytes
 
     def finish(self, client: Any, group: str) -> None:
@@ -175,7 +175,7 @@ class Store:
         self._client = connect()
         self._streams: dict[bytes, _Stream] = {}
         self._looked_s = -1e9
-        self._said: dict[str, str] = {}  # of each array what was wrong with its newest state
+        self._said: dict[str, str] = {}  # problem of the newest state, by array
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Return ``stored``, ``lost`` and ``damaged`` frames of each array's processor, over all runs in this folder."""
@@ -205,7 +205,7 @@ class Store:
                     stream.catches_up, stream.pending_from = True, b"0"
                 stop.wait(backoff.left_s())
         for stream in self._streams.values():
-            with contextlib.suppress(redis.RedisError):  # files are there; what is not acknowledged comes again and is passed over
+            with contextlib.suppress(redis.RedisError):  # files are complete; entries that are not acknowledged come again and are skipped
                 stream.finish(self._client, self._group)
 
     def _turn(self) -> None:

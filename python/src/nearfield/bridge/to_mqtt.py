@@ -69,7 +69,7 @@ def run(array: str, control: str, url: str, prefix: str, every_s: float, stop: t
         if client.is_connected():  # nothing is queued for a broker that is away: it would come back with old states
             client.publish(f"{topic}/state", json.dumps(state), qos=0, retain=True)
         numbered = event_ids(source.events())
-        if newest is None:  # what came before this start was sent by the one before
+        if newest is None:  # the process before sent the events before this start
             newest = numbered[-1][0] if numbered else (0, 0)
         for number, event in numbered:
             if number > newest:

@@ -28,7 +28,7 @@ ALL_HZ = 0.0  # every frame
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What a bridge sends.
+    """Settings of a bridge: the frames that it sends.
 
     Parameters
     ----------
@@ -70,17 +70,17 @@ class _Pump(threading.Thread):
         self._header_s = -math.inf  # when it was written last
 
     def run(self) -> None:
-        patience = Backoff(1.0)
+        backoff = Backoff(1.0)
         while not self._stop_event.is_set():
             try:
                 with Ring(self._options.ring, self._processor, self._options.products.get(self._processor)) as ring:
-                    patience.worked()
+                    backoff.worked()
                     self._carry(ring)
             except RingError as error:
                 if not isinstance(error, RingEnded):
                     self._counts.say(f"ring of {self._processor}: {error.message}")
-                patience.failed()
-                self._stop_event.wait(patience.left_s())
+                backoff.failed()
+                self._stop_event.wait(backoff.left_s())
 
     def _carry(self, ring: Ring) -> None:
         due_s = time.monotonic()
@@ -157,7 +157,7 @@ def run(options: Options, connect: Callable[[], Any], stop: threading.Event) -> 
     backoff = Backoff()
     pumps: dict[str, _Pump] = {}
     newest_event: tuple[int, int] | None = None
-    known: set[str] = set()  # of which the first one was asked for
+    known: set[str] = set()  # processors when the ring was last asked for the first one
     while not stop.is_set():
         begun_s = time.monotonic()
         state = source.state()

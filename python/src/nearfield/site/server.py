@@ -72,7 +72,7 @@ def _place(product: Product) -> str:
 
 
 class Watch:
-    """What the page asks of the broker; states are asked for twice a second at most, however many browsers look.
+    """Broker as the page sees it; states are asked for twice a second at most, however many browsers look.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Watch:
     def __init__(self, connect: Callable[[], Any], prefix: str = PREFIX, site: Site | None = None) -> None:
         self._client = connect()
         self._prefix, self._site = prefix, site
-        self._lock = threading.Lock()  # of what follows
+        self._lock = threading.Lock()  # guards the members below
         self._states: dict[str, Any] = {"broker": "not asked yet", "arrays": []}
         self._asked_s = -1e9
         self._readers: dict[str, Reader] = {}
@@ -237,13 +237,13 @@ class SiteServer(http.server.ThreadingHTTPServer):
         super().__init__(address, _Handler)
         self.watch = watch
         self.hosts = (*_HOSTS, *allowed_hosts)
-        self._lock = threading.Lock()  # of what follows
+        self._lock = threading.Lock()  # guards the members below
         self._waiting: dict[Any, None] = {}  # connections without a whole request, the one that has waited longest first
         self._answering: set[Any] = set()
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """URL of the page."""
         host = f"[{self.server_address[0]!s}]" if self.address_family == socket.AF_INET6 else self.server_address[0]
         return f"http://{host!s}:{self.server_address[1]}/"
 

@@ -20,7 +20,7 @@ class TriangulationError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Ray:
-    """What one array knows of a source, in the site's frame.
+    """Direction of a source from one array, in the site's frame.
 
     Attributes
     ----------

@@ -136,7 +136,7 @@ TEST(Inspect, AFileAloneIsInspectedAndSaysWhatCanBeDoneWithIt) {
   const std::string of_scene = output_of("\"" + (folder / "a scene's.yaml") + "\"");
   EXPECT_THAT(of_scene, HasSubstr("12 x 10"));
   EXPECT_THAT(of_scene, HasSubstr("nearfield simulate '" + (folder / "a scene'\\''s.yaml") + "' -o recording.h5\n"));
-  std::ofstream(folder / "settings.yaml") << "version: 1\narray: {rows: 8}\n";
+  std::ofstream(folder / "settings.yaml") << "version: 1\narray: {rows: 8}\ndaemon: {source: {loop: true}}\n";
   const std::string of_settings = output_of(folder / "settings.yaml");
   EXPECT_THAT(of_settings, HasSubstr("array.rows"));
   EXPECT_THAT(of_settings, HasSubstr("nearfieldd -c " + (folder / "settings.yaml") + "\n"));

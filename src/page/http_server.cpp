@@ -20,7 +20,6 @@
 #include <exception>
 #include <future>
 #include <list>
-#include <set>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -29,6 +28,7 @@
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 #include "core/system/files.hpp"
+#include "core/system/network.hpp"
 #include "core/system/threads.hpp"
 
 namespace nearfield::page {
@@ -52,10 +52,9 @@ constexpr std::size_t kMostLingeringBytes = 65536;
   throw IoError(fmt::format("{}: expected an address to listen at, found {}: {}", key, address, reason));
 }
 
-/// Listens at every address of the host, such as ::1 and 127.0.0.1 for localhost, but for those that this machine does
-/// not have (::1 where IPv6 is off). None may be another program's, which clients would reach instead.
-std::vector<tcp::acceptor> listening_acceptors(asio::io_context& io, const std::string& key,
-                                               const std::string& address) {
+/// Listens at the first address of the host that this machine has: localhost may be ::1 where IPv6 is off, then
+/// 127.0.0.1. One that another program has is refused, as clients would reach that.
+tcp::acceptor listening_acceptor(asio::io_context& io, const std::string& key, const std::string& address) {
   const std::optional<HostPort> target = parse_host_port(address);
   if (!target) {
     refuse_address(key, address, "HOST:PORT is expected");
@@ -63,29 +62,23 @@ std::vector<tcp::acceptor> listening_acceptors(asio::io_context& io, const std::
   beast::error_code error;
   const auto found = tcp::resolver(io).resolve(target->host, std::to_string(target->port),
                                                tcp::resolver::passive | tcp::resolver::numeric_service, error);
-  std::vector<tcp::acceptor> acceptors;
-  std::set<asio::ip::address> known;  // some files of hosts name one twice
-  int port = target->port;
   for (const auto& entry : found) {
-    const tcp::endpoint endpoint(entry.endpoint().address(), static_cast<std::uint16_t>(port));
-    if (!known.insert(endpoint.address()).second) {
-      continue;
-    }
+    const tcp::endpoint endpoint = entry.endpoint();
     FileDescriptor listener(socket(endpoint.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const int yes = 1;
     if (listener.get() >= 0 && setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
         bind(listener.get(), endpoint.data(), static_cast<socklen_t>(endpoint.size())) == 0 &&
         ::listen(listener.get(), SOMAXCONN) == 0) {
-      acceptors.emplace_back(io).assign(endpoint.protocol(), listener.release());
-      port = acceptors.back().local_endpoint().port();  // one port for all, also if any is asked for
-    } else if (error.assign(errno, boost::system::system_category()); error == asio::error::address_in_use) {
-      refuse_address(key, address, error.message());
+      tcp::acceptor acceptor(io);
+      acceptor.assign(endpoint.protocol(), listener.release());
+      return acceptor;
+    }
+    error.assign(errno, boost::system::system_category());
+    if (!is_address_elsewhere(errno)) {
+      break;
     }
   }
-  if (acceptors.empty()) {
-    refuse_address(key, address, error.message());
-  }
-  return acceptors;
+  refuse_address(key, address, error.message());
 }
 
 std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
@@ -543,10 +536,9 @@ HttpServer::HttpServer(std::string thread_name) : parts_(std::make_unique<Parts>
 
 HttpServer::~HttpServer() { stop(); }
 
-int HttpServer::listen(const std::string& key, const std::string& address, const Site& site) {
-  for (tcp::acceptor& acceptor : listening_acceptors(parts_->io, key, address)) {
-    parts_->listeners.push_back(std::make_shared<Listener>(parts_->io, std::move(acceptor), site));
-  }
+int HttpServer::listen(const std::string& key, const std::string& address, Site site) {
+  parts_->listeners.push_back(
+      std::make_shared<Listener>(parts_->io, listening_acceptor(parts_->io, key, address), std::move(site)));
   return parts_->listeners.back()->port();
 }
 

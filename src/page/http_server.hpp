@@ -81,9 +81,9 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  /// Listens at HOST:PORT, at all addresses of the host that this machine has, port 0 for a free one, and returns the
-  /// port; before start(). `key` names the address in messages. Throws IoError if one is not free.
-  int listen(const std::string& key, const std::string& address, const Site& site);
+  /// Listens at HOST:PORT, the first address of the host that this machine has, port 0 for a free one, and returns the
+  /// port; before start(). `key` names the address in messages. Throws IoError if it is not free.
+  int listen(const std::string& key, const std::string& address, Site site);
   void start();
   /// Ends the thread and all connections; no handler runs afterwards. Waits for a running handler.
   void stop();

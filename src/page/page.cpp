@@ -100,7 +100,7 @@ Page::Core::Core(HttpServer& server, PageOptions options)
   site.open_stream = [this](const HttpRequest& request, Wake wake) { return open_stream(request, std::move(wake)); };
   site.headers = safe_headers();
   site.keeps_alive = true;
-  const int port = server_->listen(options_.address_key, options_.address, site);
+  const int port = server_->listen(options_.address_key, options_.address, std::move(site));
   const std::string host = target ? target->host : "localhost";
   url_ = fmt::format("http://{}:{}/", host.find(':') == std::string::npos ? host : "[" + host + "]", port);
 }

@@ -1,14 +1,12 @@
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netdb.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -18,7 +16,6 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/system/files.hpp"
 #include "page/page.hpp"
 
 namespace nearfield::page {
@@ -185,31 +182,6 @@ TEST(MetricsSite, SaysWhichAddressItCantHave) {
   } catch (const IoError& error) {
     EXPECT_THAT(error.what(), HasSubstr(taken));
   }
-}
-
-// Clients choose one of the addresses that a name has, and not all try the others: localhost may be ::1 and 127.0.0.1,
-// or have ::1 where there is no IPv6.
-TEST(MetricsSite, ListensAtEveryAddressOfLocalhost) {
-  const MetricsAt server("localhost:0", make_metrics());
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  ASSERT_EQ(getaddrinfo("localhost", std::to_string(server.port()).c_str(), &hints, &found), 0);
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
-  int reached = 0;
-  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
-    const FileDescriptor client(socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const bool is_reached = client.valid() && connect(client.get(), at->ai_addr, at->ai_addrlen) == 0;
-    EXPECT_TRUE(is_reached || errno != ECONNREFUSED) << "family " << at->ai_family;
-    reached += is_reached ? 1 : 0;
-  }
-  EXPECT_GT(reached, 0);
-}
-
-TEST(MetricsSite, RefusesLocalhostWhereAnotherHasAPartOfIt) {
-  const auto metrics = make_metrics();
-  const MetricsAt first("127.0.0.1:0", metrics);
-  EXPECT_THROW(MetricsAt("localhost:" + std::to_string(first.port()), metrics), IoError);
 }
 
 std::set<int> threads_of_process() {

@@ -23,6 +23,7 @@
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 #include "core/system/files.hpp"
+#include "core/system/network.hpp"
 
 namespace nearfield::control {
 namespace {
@@ -163,13 +164,18 @@ void look_at_port(const Port& port, CheckUp& up) {
                            gai_strerror(error)));
     return;
   }
-  const FileDescriptor probe(socket(addresses->ai_family, port.type | SOCK_CLOEXEC, 0));
-  const int on = 1;
-  if (port.type == SOCK_STREAM || is_multicast(*addresses)) {
-    setsockopt(probe.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  }
-  if (!probe.valid() || bind(probe.get(), addresses->ai_addr, addresses->ai_addrlen) == 0) {
-    return;
+  for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
+    const FileDescriptor probe(socket(one->ai_family, port.type | SOCK_CLOEXEC, 0));
+    const int on = 1;
+    if (port.type == SOCK_STREAM || is_multicast(*one)) {
+      setsockopt(probe.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    }
+    if (probe.valid() && bind(probe.get(), one->ai_addr, one->ai_addrlen) == 0) {
+      return;
+    }
+    if (port.type != SOCK_STREAM || !is_address_elsewhere(errno)) {
+      break;
+    }
   }
   if (errno == EADDRINUSE) {
     up.taken(fmt::format("{}: {} port {} is taken", port.key, port.word, port.address));

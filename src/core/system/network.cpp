@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <optional>
@@ -122,6 +123,8 @@ PeerProcess peer_of(int socket) {
   peer.groups.push_back(credentials.gid);
   return peer;
 }
+
+bool is_address_elsewhere(int error) { return error == EADDRNOTAVAIL || error == EAFNOSUPPORT; }
 
 PeerRule::PeerRule(const SocketAccess& access, const std::string& key) : users_({0, geteuid()}) {
   std::string problems;

@@ -30,6 +30,9 @@ struct Network {
 /// ignored.
 std::optional<Network> parse_network(const std::string& text);
 
+/// True for the error of socket() or bind() at an address that this machine does not have, such as ::1 without IPv6.
+bool is_address_elsewhere(int error);
+
 /// The process at the other end of a UNIX socket, as recorded by the kernel at the connection.
 struct PeerProcess {
   static constexpr uid_t kUnknown = static_cast<uid_t>(-1);  ///< no user has this number

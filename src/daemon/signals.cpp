@@ -13,6 +13,7 @@
 #include <initializer_list>
 
 #include "control/crash/crash_report.hpp"
+#include "core/system/threads.hpp"
 
 namespace nearfield::daemon {
 
@@ -64,7 +65,10 @@ void release_signals() {
 EndAtSignal::EndAtSignal() : started_(eventfd(0, EFD_CLOEXEC)) {
   const sigset_t wanted = set_of_signals({SIGTERM, SIGINT});
   signals_ = FileDescriptor(signalfd(-1, &wanted, SFD_CLOEXEC));
-  thread_ = std::thread([this] { wait(); });
+  thread_ = std::thread([this] {
+    give_signal_stack();
+    wait();
+  });
 }
 
 EndAtSignal::~EndAtSignal() {

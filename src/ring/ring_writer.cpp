@@ -17,6 +17,7 @@
 
 #include "core/error.hpp"
 #include "core/system/host.hpp"
+#include "core/system/threads.hpp"
 
 namespace nearfield::ring {
 namespace {
@@ -33,6 +34,7 @@ Waker::Waker(std::uint32_t* word) : word_(word) {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are handled by other threads
+    give_signal_stack();
     run();
   });
 }

@@ -17,6 +17,7 @@ void for_each_frequency(std::size_t count, std::size_t together, const Work& wor
   std::atomic<std::size_t> next = 0;
   const auto run = [&, token = Stoppable::token()] {
     const Stoppable stoppable(token);
+    give_signal_stack();
     try {
       for (std::size_t index = next++; index < count; index = next++) {
         Stoppable::end_if_stopped();

@@ -22,6 +22,7 @@
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 #include "core/system/files.hpp"
+#include "core/system/threads.hpp"
 #include "ring/frame_encoder.hpp"
 #include "ring/per_processor.hpp"
 
@@ -77,7 +78,10 @@ CurveClients::CurveClients(zmq::context_t& context, const std::vector<std::strin
   }
   socket_.set(zmq::sockopt::linger, 0);
   socket_.bind(kEndpoint);
-  thread_ = std::thread([this] { run(); });
+  thread_ = std::thread([this] {
+    give_signal_stack();
+    run();
+  });
 }
 
 CurveClients::~CurveClients() {

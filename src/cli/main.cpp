@@ -56,15 +56,17 @@ bool is_file_alone(const CLI::App& app, const std::string& first) {
       std::any_of(commands.begin(), commands.end(), [&](const CLI::App* one) { return one->get_name() == first; })) {
     return false;
   }
+  std::error_code error;
   std::error_code ignored;
   if (std::filesystem::is_directory(first, ignored)) {
     throw nearfield::UsageError(fmt::format("{}: expected a file or a command, found a folder", first));
   }
-  if (std::filesystem::exists(first, ignored)) {
+  if (std::filesystem::exists(first, error)) {
     return true;
   }
-  if (first.find('/') != std::string::npos || std::filesystem::path(first).has_extension()) {
-    throw nearfield::NoInputError(fmt::format("{}: no such file", first));
+  if (error || std::filesystem::is_symlink(first, ignored) || first.find('/') != std::string::npos ||
+      std::filesystem::path(first).has_extension()) {
+    throw nearfield::NoInputError(fmt::format("{}: {}", first, error ? error.message() : "no such file"));
   }
   return false;
 }
@@ -82,6 +84,9 @@ void add_help(CLI::App& app) {
   CLI::App* help = app.add_subcommand("help", "Say how a command is used")->group(kHelp);
   help->add_option("command", *words, "which one, such as ctl record; without it all are listed");
   help->callback([&app, words] {
+    if (!words->empty()) {
+      refuse_former(words->front());
+    }
     if (!words->empty() && words->front() == nearfield::cli::kBench) {
       std::vector<std::string> of_bench(words->begin() + 1, words->end());
       of_bench.emplace_back("--help");
@@ -112,15 +117,15 @@ int run(int argc, char** argv) {
   add_version(app);
   std::vector<char*> words(argv, argv + argc);
   std::string inspect = "inspect";
-  if (words.size() == 1) {
+  if (words.size() < 2) {
     throw nearfield::UsageError(
         "expected a command or a file, found nothing: nearfield help lists the commands, "
         "nearfield demo shows a moving hologram");
   }
-  refuse_former(words[1]);
   if (is_file_alone(app, words[1])) {
     words.insert(words.begin() + 1, inspect.data());
   }
+  refuse_former(words[1]);
   try {
     return nearfield::control::parse_command_line(app, static_cast<int>(words.size()), words.data(), kProgram);
   } catch (const nearfield::DeviceError& error) {

@@ -140,14 +140,28 @@ TEST(Inspect, AFileAloneIsInspectedAndSaysWhatCanBeDoneWithIt) {
   const std::string of_settings = output_of(folder / "settings.yaml");
   EXPECT_THAT(of_settings, HasSubstr("array.rows"));
   EXPECT_THAT(of_settings, HasSubstr("nearfieldd -c " + (folder / "settings.yaml") + "\n"));
+  const std::string changed = output_of((folder / "settings.yaml") + " --set array.columns=4");
+  EXPECT_THAT(changed, HasSubstr("8 x 4"));
+  EXPECT_EQ(test::run_nearfield((folder / "scene.yaml") + " --set array.rows=4").exit_code, 64);
+  std::ofstream(folder / "flow.YML") << "{version: 1, array: {rows: 4, columns: 4}, standoff_m: 0.03, sources: []}\n";
+  EXPECT_THAT(output_of(folder / "flow.YML"), HasSubstr("kind          scene\n"));
   std::ofstream(folder / "settings.yaml") << "version: 1\narray: {row: 8}\n";
   EXPECT_EQ(test::run_nearfield(folder / "settings.yaml").exit_code, 78);
 }
 
 TEST(Inspect, CommandsOfEarlierVersionsNameWhatStandsForThem) {
-  const auto points = test::run_nearfield("points images.h5");
-  EXPECT_EQ(points.exit_code, 64);
-  EXPECT_THAT(points.output, HasSubstr("nearfield export IMAGES -o FILE.csv --product points"));
+  for (const std::string words : {"points images.h5", "help points"}) {
+    const auto points = test::run_nearfield(words);
+    EXPECT_EQ(points.exit_code, 64);
+    EXPECT_THAT(points.output, HasSubstr("nearfield export IMAGES -o FILE.csv --product points"));
+  }
+  EXPECT_THAT(test::run_nearfield("sections v.h5").output, HasSubstr("nearfield pictures IMAGES -o FOLDER --at X,Y,Z"));
+  for (const std::string words : {"nothere.h5", "./nothere"}) {
+    const auto nowhere = test::run_nearfield(words);
+    EXPECT_EQ(nowhere.exit_code, 66);
+    EXPECT_THAT(nowhere.output, HasSubstr(words + ": no such file"));
+  }
+  EXPECT_EQ(test::run_nearfield("/").exit_code, 64);
 }
 
 // Nothing is imaged: planes and points that no image of this file could have do not keep it from being judged.

@@ -1,13 +1,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -211,47 +214,63 @@ void add_next(std::vector<FileFact>& facts, const std::vector<std::string>& comm
   }
 }
 
-bool is_yaml(const std::filesystem::path& path) { return path.extension() == ".yaml" || path.extension() == ".yml"; }
-
-/// A scene has sources or noise at its top, settings never.
-bool is_scene(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("sources:") || line.starts_with("noise_pa:") || line.starts_with("duration_s:")) {
-      return true;
-    }
-  }
-  return false;
+bool is_yaml(const std::filesystem::path& path) {
+  std::string extension = path.extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::filesystem::is_regular_file(path) && (extension == ".yaml" || extension == ".yml");
 }
 
-/// Throws ConfigError if the file is wrong.
-std::vector<FileFact> facts_of_yaml(const std::string& path) {
+/// A scene has keys at its top that settings do not have.
+bool is_scene(const YAML::Node& top) {
+  constexpr std::array kKeys = {"sources", "duration_s", "seed", "sigma_delta", "standoff_m", "microphones"};
+  return top.IsMap() && std::any_of(kKeys.begin(), kKeys.end(), [&](const char* key) { return top[key].IsDefined(); });
+}
+
+/// Throws ConfigError if the file is wrong, UsageError for options that it does not take.
+std::vector<FileFact> facts_of_yaml(const InspectArguments& arguments) {
+  const std::string& path = arguments.path;
+  YAML::Node top;
+  try {
+    top = YAML::LoadFile(path);
+  } catch (const YAML::Exception&) {
+    top = YAML::Node();  // the reader of settings names the place
+  }
+  const bool is_of_scene = is_scene(top);
+  if (!arguments.config.empty() || (is_of_scene && !arguments.overrides.empty())) {
+    throw UsageError(fmt::format("{}: expected no --config of {}", path,
+                                 is_of_scene ? "a scene, nor --set" : "settings, which --set may change"));
+  }
   std::vector<FileFact> facts;
-  if (is_scene(path)) {
+  if (is_of_scene) {
     const Scene scene = load_scene(path);
     facts = {{"kind", "scene"},
              {"array", text_of_size(scene.measurement.geometry)},
              {"sources", std::to_string(scene.tones.size() + scene.tracks.size() + scene.noises.size())},
              {"duration", fmt::format("{} s", scene.duration_s)}};
-    add_next(facts, {fmt::format("nearfield simulate {} -o recording.h5", in_shell(path))});
+    if (!arguments.json) {
+      add_next(facts, {fmt::format("nearfield simulate {} -o recording.h5", in_shell(path))});
+    }
     return facts;
   }
-  const Settings settings = load_settings(path, {});
+  const Settings settings = load_settings(path, arguments.overrides);
+  const std::set<std::string>& keys = settings.explicit_keys;
   facts = {{"kind", "settings"},
            {"array", text_of_size(settings.array.geometry)},
-           {"given", fmt::format("{}", fmt::join(settings.explicit_keys, ", "))}};
+           {"given", keys.empty() ? "nothing: all defaults" : fmt::format("{}", fmt::join(keys, ", "))}};
   std::vector<std::string> next = {"nearfield replay RECORDING -o images.h5 -c " + in_shell(path)};
-  if (std::any_of(settings.explicit_keys.begin(), settings.explicit_keys.end(),
-                  [](const std::string& key) { return key.starts_with("daemon."); })) {
+  if (std::any_of(keys.begin(), keys.end(), [](const std::string& key) { return key.starts_with("daemon."); })) {
     next.push_back("nearfieldd -c " + in_shell(path));
   }
-  add_next(facts, next);
+  if (!arguments.json) {
+    add_next(facts, next);
+  }
   return facts;
 }
 
 void run(const InspectArguments& arguments) {
   if (is_yaml(arguments.path)) {
-    const std::vector<FileFact> facts = facts_of_yaml(arguments.path);
+    const std::vector<FileFact> facts = facts_of_yaml(arguments);
     fmt::print("{}", arguments.json
                          ? json{{"facts", to_json(facts)}}.dump(2, ' ', false, json::error_handler_t::replace) + "\n"
                          : text_of(facts));

@@ -71,7 +71,10 @@ def git(*arguments):
 
 
 def changed_since(commit):
-    commit = commit or "".join(git("describe", "--tags", "--abbrev=0")) or git("rev-list", "--max-count=51", "HEAD")[-1]
+    if not commit:
+        commit = "".join(git("describe", "--tags", "--abbrev=0", "HEAD^")) or git("rev-list", "--max-count=51", "HEAD")[-1]
+        if git("rev-parse", commit) == git("rev-parse", "HEAD"):
+            sys.exit("lint: expected a commit before this one to begin from, found none: ./dev lint --since COMMIT, or --all")
     if not git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"):
         sys.exit(f"lint: expected a commit of this history, found {commit!r}")
     return {ROOT / name for name in git("diff", "--name-only", commit) + git("ls-files", "--others", "--exclude-standard")}
@@ -80,9 +83,11 @@ def changed_since(commit):
 def unseen(commit, paths):
     """Those of the paths, and includers of headers, that have to be looked at."""
     reached = {path: all_included(path) for path in paths}
-    if not stamps().is_dir():
+    begun = stamps() / "begun"
+    if not begun.exists():
         changed = changed_since(commit)
         note([] if ROOT / ".clang-tidy" in changed else set().union(*reached.values()) - changed)
+        begun.touch()
     wanted = [path for path in paths if not stamp(path).exists()]
     headers = {path for path in set().union(*reached.values()) - set(paths) if not stamp(path).exists()}
     for path in wanted + paths:

@@ -35,7 +35,11 @@ def main():
     parser.add_argument("files", nargs="+", type=pathlib.Path)
     chosen = parser.parse_args()
     for path in filter(pathlib.Path.exists, chosen.files):
-        cases = list(xml.parse(path).getroot().iter("testcase"))
+        try:
+            cases = list(xml.parse(path).getroot().iter("testcase"))
+        except xml.ParseError as error:  # of a run that was ended while it wrote
+            print(f"{path}: {error}")
+            continue
         if chosen.slowest:
             tell_slowest(cases, chosen.slowest)
             continue

@@ -39,7 +39,9 @@ def main():
             shutil.copytree(tree / "build/packages", cache / f"packages-{suite}")
     finally:
         for mounted in ("root/shared", "root/.cache/ccache"):
-            subprocess.run(["umount", root.folder / mounted], check=False, stderr=subprocess.DEVNULL)
+            subprocess.run(["umount", "-l", root.folder / mounted], check=False, stderr=subprocess.DEVNULL)
+            if (root.folder / mounted).is_mount():  # what it holds is not this system's to remove
+                sys.exit(f"{root.folder / mounted}: expected no mount, found one that stays")
         root.remove()
     sys.exit(done.returncode)
 

@@ -424,7 +424,7 @@ def test_the_commands_draw(by_this_python, tmp_path, images):
                                 for entries in itertools.product(*(range(len(axis.values)) for axis in product.axes[:-2])))  # fmt: skip
     write_volume(tmp_path / "v.h5")
     cut = ["-o", tmp_path / "cut", "--at", "0.2,-0.1,-0.87", "--db", "--frames", "1"]
-    assert nearfield.run("sections", tmp_path / "v.h5", *cut) == f"{tmp_path}/cut: 2 pictures\n"
+    assert nearfield.run("pictures", tmp_path / "v.h5", *cut) == f"{tmp_path}/cut: 2 pictures\n"
     with pytest.raises(nearfield.UsageError, match="--overlay: expected maps over the same axes"):
         nearfield.run("pictures", three, "-o", tmp_path / "no", "--overlay", "where:line")
     assert not (tmp_path / "no").exists()

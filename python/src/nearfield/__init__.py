@@ -3,6 +3,8 @@
 Arrays are complex64 peak phasors of e^{+jwt} in SI units unless a docstring says otherwise.
 """
 
+from typing import TYPE_CHECKING
+
 from nearfield import _library
 from nearfield import accessor as _accessor  # registers .nearfield
 from nearfield._layout import Axis, Column, Layout, Product
@@ -24,9 +26,15 @@ __all__ = [
 ]  # fmt: skip
 del _accessor
 
+if TYPE_CHECKING:
+    __version__: str
+else:
 
-def __getattr__(name: str) -> str:
-    """Return the version, __version__, which is libnearfield's."""
-    if name != "__version__":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _library.text(_library.engine().nf_version())
+    def __getattr__(name):
+        """Return the version, __version__, which is libnearfield's."""
+        if name != "__version__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        try:
+            return _library.text(_library.engine().nf_version())
+        except OSError as error:
+            raise AttributeError(f"{__name__}.__version__ is libnearfield's, which cannot be loaded: {error}") from error

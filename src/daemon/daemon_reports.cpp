@@ -78,7 +78,7 @@ nlohmann::json configuration_file(const std::string& path) {
   return !is_file ? nlohmann::json() : nlohmann::json(std::filesystem::absolute(path).lexically_normal().string());
 }
 
-/// Quantity whose magnitude the level of recordings is; null if no processor makes images.
+/// Quantity that the level of recordings limits; null if no processor makes images.
 nlohmann::json level_of(const Engine& engine) {
   for (std::size_t p = 0; p < engine.processors(); ++p) {
     for (const Product& product : engine.header(p).products) {

@@ -33,7 +33,7 @@ COMMANDS = {
     "capture": [["inspect", "{file}"], REPLAY],
     "spectra": [["inspect", "{file}"], REPLAY],
     "time_data": [["inspect", "{file}"], REPLAY],
-    "images": [["inspect", "{file}"], ["points", "{file}", "-o", "{out}"]],
+    "images": [["inspect", "{file}"], ["export", "{file}", "-o", "{out}", "--format", "csv", "--product", "points"]],
     "calibration": [["inspect", "{file}"],
                     ("replay {inputs}/capture.h5 -o {out} --frames 1 --engine reference -c {lab} "
                      "--set array.calibration={file}").split()],

@@ -41,7 +41,7 @@ class Waker {
 void wake_all(std::uint32_t* word);
 
 struct RingOptions {
-  std::uint32_t slots = 64;  ///< at least 4
+  std::uint32_t slots = 64;                          ///< at least 4
   std::size_t most_bytes = std::size_t{256} << 20U;  ///< fewer slots if they would need more; never fewer than 4
   PhaseReference phase_reference = PhaseReference::kWindow;
   std::uint32_t bit_rate_hz = kBitRate_hz;  ///< bit-times per second

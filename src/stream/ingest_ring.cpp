@@ -67,7 +67,7 @@ ReceivedMap::Run ReceivedMap::run(std::uint64_t begin, std::uint64_t end) const 
 
 namespace {
 
-constexpr std::uint64_t kAlignment = 64;  ///< positions agree with elements modulo this
+constexpr std::uint64_t kPositionAlignment = 64;  ///< positions agree with elements modulo this
 constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 40U;
 /// Longer than any copy that is not interrupted.
 constexpr std::int64_t kLongestCopyNs = 20'000'000;
@@ -77,7 +77,7 @@ RingSettings checked(RingSettings settings) {
     throw ConfigError(fmt::format("ring: expected at least one word and 1 to 2^40 elements, found {} and {}",
                                   settings.words_per_element, settings.elements));
   }
-  settings.elements = std::max(kAlignment, std::bit_ceil(settings.elements));
+  settings.elements = std::max(kPositionAlignment, std::bit_ceil(settings.elements));
   if (settings.reorder_elements >= settings.elements) {
     throw ConfigError(fmt::format("ring: expected less room for reordering than the ring's {} elements, found {}",
                                   settings.elements, settings.reorder_elements));
@@ -98,7 +98,7 @@ IngestRing::IngestRing(const RingSettings& settings)
 
 bool IngestRing::begin_stream(std::uint32_t stream_id, std::uint64_t first_element) {
   const Position previous_end = head_.load(std::memory_order_relaxed);
-  const Position begin = previous_end + ((first_element - previous_end) & (kAlignment - 1));
+  const Position begin = previous_end + ((first_element - previous_end) & (kPositionAlignment - 1));
   if (!make_room(begin, begin)) {
     return false;
   }

@@ -471,11 +471,11 @@ TEST(ShortDft, SplitsLengthsIntoNearFactors) {
 cl_int clEnqueueNDRangeKernel(  // NOLINT(readability-identifier-naming)
     cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t* offset, const size_t* global,
     const size_t* local, cl_uint events, const cl_event* waited, cl_event* event) {
-  static const auto of_loader =
+  static const auto kOfLoader =
       reinterpret_cast<decltype(&clEnqueueNDRangeKernel)>(dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel"));
   if (failing_launches > 0) {
     --failing_launches;
     return CL_OUT_OF_RESOURCES;
   }
-  return of_loader(queue, kernel, dimensions, offset, global, local, events, waited, event);
+  return kOfLoader(queue, kernel, dimensions, offset, global, local, events, waited, event);
 }

@@ -15,6 +15,8 @@
 #include <exception>
 #include <utility>
 
+#include "core/daemon_settings.hpp"
+
 namespace nearfield::control {
 
 Worker::Worker(std::string name, std::function<void(const std::exception& error)> failed, Priority priority)

@@ -60,7 +60,7 @@ void WakeUp::wake() {
 void give_signal_stack() {
   stack_t present{};
   if (::sigaltstack(nullptr, &present) == 0 && (present.ss_flags & SS_DISABLE) != 0) {
-    thread_local const SignalStack stack;
+    thread_local const SignalStack kStack;
   }
 }
 

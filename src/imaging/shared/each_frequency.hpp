@@ -17,7 +17,6 @@ void for_each_frequency(std::size_t count, std::size_t together, const Work& wor
   std::atomic<std::size_t> next = 0;
   const auto run = [&, token = Stoppable::token()] {
     const Stoppable stoppable(token);
-    give_signal_stack();
     try {
       for (std::size_t index = next++; index < count; index = next++) {
         Stoppable::end_if_stopped();
@@ -30,7 +29,10 @@ void for_each_frequency(std::size_t count, std::size_t together, const Work& wor
   };
   std::vector<std::future<void>> others;  // each waits for its thread in its destructor
   for (std::size_t i = 1; i < std::min(count, together); ++i) {
-    others.push_back(std::async(std::launch::async, run));
+    others.push_back(std::async(std::launch::async, [&run] {
+      give_signal_stack();  // the caller's thread is not changed: it may be that of a program that uses the library
+      run();
+    }));
   }
   run();
   for (std::future<void>& other : others) {

@@ -167,21 +167,22 @@ void look_at_port(const Port& port, CheckUp& up) {
   for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
     const FileDescriptor probe(socket(one->ai_family, port.type | SOCK_CLOEXEC, 0));
     const int on = 1;
-    if (port.type == SOCK_STREAM || is_multicast(*one)) {
+    if (probe.valid() && (port.type == SOCK_STREAM || is_multicast(*one))) {
       setsockopt(probe.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     }
     if (probe.valid() && bind(probe.get(), one->ai_addr, one->ai_addrlen) == 0) {
       return;
     }
-    if (port.type != SOCK_STREAM || !is_address_elsewhere(errno)) {
+    error = errno;
+    if (port.type != SOCK_STREAM || !is_address_elsewhere(error)) {
       break;
     }
   }
-  if (errno == EADDRINUSE) {
+  if (error == EADDRINUSE) {
     up.taken(fmt::format("{}: {} port {} is taken", port.key, port.word, port.address));
   } else {
     up.problem(fmt::format("{}: expected an address to listen at, found {}: {}", port.key, port.address,
-                           std::strerror(errno)));
+                           std::strerror(error)));
   }
 }
 

@@ -139,7 +139,7 @@ void Recorder::begin(const ResultHeader& header, const Beginning& beginning) {
   EpochText text{.key = {.epoch = beginning.epoch, .processor = beginning.processor},
                  .json = nfr::to_json({.epoch = beginning.epoch, .processor = beginning.processor, .header = header})};
   const std::lock_guard lock(mutex_);
-  if (beginning.processor == 0) {  // a new run, as the first begins first
+  if (beginning.processor == 0) {  // each run begins with its first processor
     layouts_.clear();
   }
   layouts_.resize(std::max(layouts_.size(), beginning.processor + 1));

@@ -62,7 +62,8 @@ class Subjects(unittest.TestCase):
             self.run_in(HOOK, "--since", since)
         self.commit("Linted again")
         self.run_in(HOOK, "--since", code=1)
-        self.run_in(HOOK, "--since", "older", code=1)
+        for since in ("older", "HEAD~"):
+            self.run_in(HOOK, "--since", since, code=1)
         self.run_in(HOOK, "--since", "HEAD")
         self.run_in(HOOK, "--since", "no_commit", code=128)
 

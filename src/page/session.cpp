@@ -331,7 +331,6 @@ void Session::plan(std::uint32_t id, Subscription& subscription, const PictureFe
   const nf_ring_layout& layout = *nf_ring_get_layout(ring.handle.get());
   subscription.generation = ring.generation;
   subscription.number = 0;
-  subscription.plan.reset();
   try {
     subscription.plan.emplace(layout, subscription.product, subscription.fixed_axes);
   } catch (const UsageError& error) {

@@ -243,7 +243,7 @@ TEST(Output, NoTextIsInTheHeap) {
     };
     using Visit = decltype(visit);
     edit(folder / "out.h5", [&](hid_t file) {
-      const auto each = [](hid_t root, const char* name, const H5O_info_t* /*info*/, void* data) -> herr_t {
+      const auto each = [](hid_t root, const char* name, const auto* /*info*/, void* data) -> herr_t {
         const h5::Object object(H5Oopen(root, name, H5P_DEFAULT));
         (*static_cast<Visit*>(data))(object.id());
         return 0;

@@ -108,7 +108,7 @@ TEST(SlidingDot, ClippingComesAndGoes) {
     plan.dead_channels = is_dead ? std::vector<int>{3} : std::vector<int>{};
     Bench bench(plan);
     bench.front_end->enqueue_bits(0, test::words_of(kSmall, wire, 0, 200));
-    std::vector<bool> flagged;
+    std::vector<int> flagged;
     for (std::size_t first = 64; first + 96 <= 480; first += 32) {
       const std::size_t end = first + 96;
       if (end > 200) {
@@ -116,11 +116,11 @@ TEST(SlidingDot, ClippingComesAndGoes) {
         bench.front_end->enqueue_bits(from, test::words_of(kSmall, wire, from, end - from));
       }
       (void)bench.spectra(first);
-      flagged.push_back((bench.flags().at(0) & kFlagClipped) != 0);
+      flagged.push_back((bench.flags().at(0) & kFlagClipped) != 0 ? 1 : 0);
     }
     // Full scale from sample 200 on, delayed by the filter's half length, up to 20 samples: blocks 192 and 224.
-    const std::vector<bool> loud = {false, false, true, true, true, true, false, false, false, false, false};
-    EXPECT_EQ(flagged, is_dead ? std::vector<bool>(loud.size(), false) : loud);
+    const std::vector<int> loud = {0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0};
+    EXPECT_EQ(flagged, is_dead ? std::vector<int>(loud.size(), 0) : loud);
   }
 }
 

@@ -135,8 +135,8 @@ std::string export_formats_in_words() {
 
 std::span<const ExportFormat> export_formats() { return kExportFormats; }
 
-const ExportFormat& export_format(const std::string& name, const std::filesystem::path& path) {
-  const std::string ending = path.extension().string();
+const ExportFormat& export_format(std::string_view name, std::string_view path) {
+  const std::string ending = std::filesystem::path(path).extension().string();
   for (const ExportFormat& format : kExportFormats) {
     const bool has_ending = ending == format.ending || ending == format.surface_ending;
     if (name.empty() ? has_ending : name == format.name) {
@@ -146,7 +146,7 @@ const ExportFormat& export_format(const std::string& name, const std::filesystem
   throw UsageError(name.empty()
                        ? fmt::format("--output: expected a name with the ending of a format, one of {}, or "
                                      "--format; found {}",
-                                     export_formats_in_words(), path.string())
+                                     export_formats_in_words(), path)
                        : fmt::format("--format: expected one of {}, found {}", export_formats_in_words(), name));
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "files/results_file.hpp"
@@ -113,7 +114,7 @@ struct ExportFormat {
 std::span<const ExportFormat> export_formats();
 
 /// By the format's name, or where that is empty by the path's ending. Throws UsageError with the formats there are.
-const ExportFormat& export_format(const std::string& name, const std::filesystem::path& path);
+const ExportFormat& export_format(std::string_view name, std::string_view path);
 
 /// A line for each frame, entry and place: place, frequency (or what else the product has), real and imaginary part,
 /// magnitude, phase, level.

@@ -19,7 +19,11 @@ def exit_code_of(run: Callable[[], int], name: str) -> int:
     Output that cannot be written is an error too (74), as of a full disk; Ctrl-C ends it with 130.
     """
     try:
-        code = run()
+        try:
+            code = run()
+        except SystemExit:  # of argparse, after its help
+            sys.stdout.flush()
+            raise
         sys.stdout.flush()
     except NearfieldError as error:
         _say(name, error.message)

@@ -125,6 +125,16 @@ class Exports(unittest.TestCase):
         np.testing.assert_allclose(self.column(rows, "real [1]"), self.map[0].ravel(), rtol=1e-8)
         np.testing.assert_allclose(self.column(rows, "z [m]"), STANDOFF_M - self.distance_m[0], rtol=1e-15)
 
+    def test_csv_to_standard_output(self):
+        written = self.export("to_a_file.csv", "--frames", 2).read_text()
+        self.assertEqual(NEARFIELD.require("export", self.path, "-o", "-", "--frames", 2).stdout, written)
+        refused = NEARFIELD.run("export", self.path, "-o", "-", "--format", "h5")
+        self.assertEqual(refused.returncode, 64, refused.stderr)
+        self.assertIn("--format: expected csv for standard output, found h5", refused.stderr)
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([NEARFIELD, "export", self.path, "-o", "-"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(done.returncode, 74, done.stderr)
+
     # -- h5
 
     def test_h5(self):

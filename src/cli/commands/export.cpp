@@ -54,6 +54,9 @@ void run(ExportArguments arguments, const CLI::App& command) {
   const ResultsReader reader(arguments.input);
   const ExportSource source(reader, arguments.choice, arguments.input);
   format.write(arguments.output, source);
+  if (arguments.output == kStandardOutput) {
+    return;
+  }
   const std::uint64_t frames = source.end_frame() - source.first_frame();
   fmt::print("{}: {} frame{} of {}, {} values each\n", arguments.output, frames, frames == 1 ? "" : "s", source.name(),
              source.entries().size() * source.places().size());
@@ -84,7 +87,7 @@ void add_export(CLI::App& app) {
                            fmt::join(of_python, ", "));
       }());
   command->add_option("input", arguments->input, "images, HDF5")->required();
-  command->add_option("-o,--output", arguments->output, "file to write; its ending says the format")->required();
+  command->add_option("-o,--output", arguments->output, "file to write; its ending says the format; - is standard output, as csv")->required();
   command->add_option("--format", arguments->format, formats_for_help());
   command->add_option("--processor", choice.processor, "by its name; without it the first with values at places");
   command->add_option("--product", choice.product,

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <iterator>
 #include <numbers>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -136,6 +137,12 @@ std::string export_formats_in_words() {
 std::span<const ExportFormat> export_formats() { return kExportFormats; }
 
 const ExportFormat& export_format(std::string_view name, std::string_view path) {
+  if (path == kStandardOutput) {
+    if (!name.empty() && name != kExportFormats.front().name) {
+      throw UsageError(fmt::format("--format: expected {} for standard output, found {}", kExportFormats.front().name, name));
+    }
+    return kExportFormats.front();
+  }
   const std::string ending = std::filesystem::path(path).extension().string();
   for (const ExportFormat& format : kExportFormats) {
     const bool has_ending = ending == format.ending || ending == format.surface_ending;
@@ -204,15 +211,27 @@ std::string csv_lines(const ExportSource& source, const LevelRule& rule, std::ui
 
 void export_csv(const std::filesystem::path& path, const ExportSource& source) {
   const LevelRule rule = level_rule(source.product());
-  PartialFile file(path);
-  file.write(csv_head(source, rule));
+  std::optional<PartialFile> file;
+  if (path != kStandardOutput) {
+    file.emplace(path);
+  }
+  const auto write = [&file](const std::string& text) {
+    if (file) {
+      file->write(text);
+    } else {
+      fmt::print("{}", text);
+    }
+  };
+  write(csv_head(source, rule));
   for (std::uint64_t frame = source.first_frame(); frame < source.end_frame(); ++frame) {
     const std::vector<std::complex<double>> values = source.values(frame);
     for (const ExportEntry& entry : source.entries()) {
-      file.write(csv_lines(source, rule, frame, entry, values));
+      write(csv_lines(source, rule, frame, entry, values));
     }
   }
-  file.finish();
+  if (file) {
+    file->finish();
+  }
 }
 
 /// HDF5 of real datasets alone: complex values are two of them, since Octave 7 loads compounds as zeros. The dimensions

@@ -10,8 +10,9 @@ import re
 import subprocess
 
 # Code of others that becomes a part of the programs at compile time; their packages are a part of kPackages in ./dev.
-COMPILED_IN = ("libboost1.74-dev", "libcli11-dev", "libeigen3-dev", "nlohmann-json3-dev", "cppzmq-dev", "opencl-clhpp-headers",
-               "opencl-c-headers", "libspdlog-dev", "libfmt-dev")
+COMPILED_IN = ("libcli11-dev", "libeigen3-dev", "nlohmann-json3-dev", "cppzmq-dev", "opencl-clhpp-headers", "opencl-c-headers",
+               "libspdlog-dev", "libfmt-dev")
+BOOST = "/usr/include/boost/version.hpp"  # of a package whose name has its version
 LICENCE = "Apache-2.0"
 # Names in Debian's copyright files of licences that SPDX lists under another one; what SPDX does not list becomes a LicenseRef.
 SPDX_NAMES = {"Expat": "MIT", "BSD-3-clause": "BSD-3-Clause", "BSD-2-clause": "BSD-2-Clause", "Boost-1.0": "BSL-1.0",
@@ -114,7 +115,7 @@ def document(root, name, version, epoch, embedded):
     others, relations = [], [("SPDXRef-DOCUMENT", "DESCRIBES", "SPDXRef-Package")]
     parts = [(package, "DYNAMIC_LINK", "linked") for package in sorted(linked)]
     if linked:
-        parts += [(package, "CONTAINS", "compiled in, from its headers") for package in COMPILED_IN]
+        parts += [(package, "CONTAINS", "compiled in, from its headers") for package in (package_of_file(BOOST), *COMPILED_IN)]
     parts += [(package, "CONTAINS", "embedded in the programs") for package in embedded]
     for package, relation, how in parts:
         others.append(described(package, how))

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`./dev demo` in a clean Debian 12, from a clone of this repository's commit, on two processors:  fresh_demo.py CACHE
+"""`./dev demo` in a clean Debian, from a clone of this repository's commit, on two processors:  fresh_demo.py CACHE [SUITE]
 
 As root, with the network. CACHE holds the clean system (package_test.py). Nothing but what `./dev demo` installs is there, and nothing is compiled
 before. Prints the seconds of apt, of the build and of the run, each with what the machine did beside (its load average); ends with 1
@@ -46,7 +46,7 @@ def main():
     cache = pathlib.Path(sys.argv[1]).resolve()
     package_test.enter_namespaces()
     cache.mkdir(parents=True, exist_ok=True)
-    root = package_test.Root(package_test.make_base(cache), cache)
+    root = package_test.Root(package_test.make_base(cache, *sys.argv[2:3]), cache)
     try:
         package_test.run("git", "clone", "-q", "--no-local", package_test.SOURCE, root.folder / FOLDER)
         commit = package_test.run("git", "-C", root.folder / FOLDER, "rev-parse", "--short=12", "HEAD").strip()

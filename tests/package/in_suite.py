@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Runs a command of ./dev on the committed tree in a clean Debian:  in_suite.py SUITE CACHE WORD...
+"""Runs a command of ./dev on a commit in a clean Debian:  in_suite.py SUITE CACHE COMMIT WORD...
 
 As root; `./dev in trixie test core` calls it. CACHE keeps the clean systems, what apt fetches and what the compiler has made; what the
-command makes is thrown away with its system, but for build/packages, which comes back as CACHE/packages-SUITE.
+command makes is thrown away with its system, but for build/packages and build/opencl, which come back as CACHE/packages-SUITE and so on.
 """
 import pathlib
 import shutil
@@ -12,18 +12,21 @@ import sys
 import package_test
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+CERTIFICATES = pathlib.Path("/etc/ssl/certs/ca-certificates.crt")
 
 
 def main():
     package_test.enter_namespaces()
-    suite, cache, words = sys.argv[1], pathlib.Path(sys.argv[2]).absolute(), sys.argv[3:]
+    suite, cache, commit, words = sys.argv[1], pathlib.Path(sys.argv[2]).absolute(), sys.argv[3], sys.argv[4:]
     cache.mkdir(parents=True, exist_ok=True)
     root = package_test.Root(package_test.make_base(cache, suite), cache)
     tree = root.folder / "root/nearfield"
     try:
         root.run("apt-get", "-q", "update")
         root.run(*package_test.INSTALL, "git", "ca-certificates")
+        shutil.copy(CERTIFICATES, root.folder / CERTIFICATES.relative_to("/"))  # a proxy that this machine trusts may stand before PyPI
         package_test.run("git", "clone", "-q", SOURCE, tree)
+        package_test.run("git", "-C", tree, "checkout", "-q", "--detach", commit)
         if (SOURCE.parent / "shared").is_dir():
             (root.folder / "root/shared").mkdir()
             package_test.run("mount", "--bind", "-o", "ro", SOURCE.parent / "shared", root.folder / "root/shared")
@@ -33,10 +36,11 @@ def main():
         package_test.run("mount", "--bind", compiled, root.folder / "root/.cache/ccache")
         done = subprocess.run(["chroot", root.folder, "sh", "-c", 'cd /root/nearfield && exec ./dev "$@"', "dev", *words], check=False,
                               env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8",
-                                   "HOME": "/root"})
-        if (tree / "build/packages").is_dir():
-            shutil.rmtree(cache / f"packages-{suite}", ignore_errors=True)
-            shutil.copytree(tree / "build/packages", cache / f"packages-{suite}")
+                                   "HOME": "/root", "NEARFIELD_SUITE": suite, "PIP_CERT": str(CERTIFICATES)})
+        for made in ("packages", "opencl"):
+            if (tree / "build" / made).is_dir():
+                shutil.rmtree(cache / f"{made}-{suite}", ignore_errors=True)
+                shutil.copytree(tree / "build" / made, cache / f"{made}-{suite}", ignore=shutil.ignore_patterns("cache"))
     finally:
         for mounted in ("root/shared", "root/.cache/ccache"):
             subprocess.run(["umount", "-l", root.folder / mounted], check=False, stderr=subprocess.DEVNULL)

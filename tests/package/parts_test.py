@@ -284,8 +284,9 @@ class Document(unittest.TestCase):
         file, = document["files"]
         self.assertEqual(file["checksums"][1]["checksumValue"], hashlib.sha256(self.program.read_bytes()).hexdigest())
         packages = {package["name"]: package for package in document["packages"]}
-        for name, licence in (("libyaml-cpp0.7", "X11"), ("libhdf5-103-1", "BSD-3-Clause"), ("libjs-dygraphs", "MIT"),
-                              ("libboost1.74-dev", "BSL-1.0")):
+        for pattern, licence in ((r"libyaml-cpp0\.\d", "X11"), (r"libhdf5-\d+(-\d)?", "BSD-3-Clause"), ("libjs-dygraphs", "MIT"),
+                                 (r"libboost1\.\d+-dev", "BSL-1.0")):
+            name, = (name for name in packages if re.fullmatch(pattern, name))
             self.assertEqual(packages[name]["versionInfo"], run("dpkg-query", "-W", "-f=${Version}", name))
             self.assertEqual(packages[name]["licenseDeclared"], licence)
         self.assertNotIn("libcairo2", packages, "nearfieldd draws nothing")

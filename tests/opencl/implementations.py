@@ -1,0 +1,212 @@
+#!/usr/bin/python3
+"""Tests and times of the kernels on the OpenCL implementations that a machine has; `./dev devices` calls it.
+
+    implementations.py FOLDER [NAME...] [OPTION...]     tests NAMEs, by default those that are installed and `intel`, which is fetched
+    implementations.py --page FILE.json...              prints docs/results/opencl.md
+
+FOLDER/NAME.json has the device, the tests of each suite that were right, failed and were not reached, their seconds, the frame times by the
+number of frequencies, those of PoCL in the same run, and the largest difference of the demo's images from those in FOLDER/images.h5, which the
+first implementation makes where they are missing.
+
+The tests are those that hold a kernel against its reference in double precision. A test program that dies goes on behind the test
+that it died in, which has failed.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+import tomllib
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SUITES = ("cl", "frontend", "imaging", "processors", "accuracy")
+VENDORS = pathlib.Path("/etc/OpenCL/vendors")
+FREQUENCIES = (1, 5)
+PLATFORMS = {"pocl": "Portable Computing Language", "intel": "Intel(R) OpenCL", "rusticl": "rusticl", "nvidia": "NVIDIA CUDA", "oclgrind": "Oclgrind"}
+
+
+def environment_of(name, cache):
+    """How the programs find one implementation alone, with caches of its own: what one has compiled is nothing to another."""
+    folders = {key: cache / name / key for key in ("OCL_ICD_VENDORS", "NEARFIELD_CACHE_DIR", "POCL_CACHE_DIR")}
+    for folder in folders.values():
+        folder.mkdir(parents=True, exist_ok=True)
+    driver = intel_from_pypi(cache / name / "python") if name == "intel" else (VENDORS / f"{name}.icd").read_text()
+    (folders["OCL_ICD_VENDORS"] / "one.icd").write_text(f"{driver}\n")
+    return os.environ | {key: str(folder) for key, folder in folders.items()} | {"RUSTICL_ENABLE": "llvmpipe"}
+
+
+def intel_from_pypi(folder):
+    """The driver that the wheel's extra `cpu` brings."""
+    driver = folder / "lib/libintelocl.so"
+    if not driver.exists():
+        wanted = tomllib.loads((ROOT / "python/pyproject.toml").read_text())["project"]["optional-dependencies"]["cpu"]
+        subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+        subprocess.run([folder / "bin/pip", "install", "-q", "--disable-pip-version-check", *wanted], check=True)
+    return driver
+
+
+def device_of(name, options, environment):
+    """The only device that the programs find, which has to be the implementation's: a loader may look elsewhere."""
+    devices = json.loads(output_of(options.programs / "nearfield", "devices", "--json", environment=environment))
+    if [device["platform"] for device in devices] != [PLATFORMS.get(name, devices and devices[0]["platform"])]:
+        sys.exit(f"{name}: expected one device of {PLATFORMS.get(name, 'one platform')}, found {devices}")
+    return devices[0]
+
+
+def names_of(program):
+    """The tests of a program, in its order."""
+    listed = subprocess.run([program, "--gtest_list_tests"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    names, case = [], ""
+    for line in listed.splitlines():
+        word = line.split("#")[0].strip()
+        if line.startswith("  "):
+            names.append(case + word)
+        elif word.endswith("."):
+            case = word
+    return [name for name in names if "DISABLED_" not in name]
+
+
+def run_share(program, names, environment, end_s, folder, number):
+    """The results of some tests by name: ok, failed, skipped, died; those without one were not reached by end_s."""
+    results, left = {}, names
+    while left and time.monotonic() < end_s:
+        flags, log = folder / f"{program.name}.{number}.flags", folder / f"{program.name}.{number}.log"
+        flags.write_text("--gtest_filter=" + ":".join(left) + "\n")
+        with log.open("a") as output:
+            try:
+                subprocess.run([program, f"--gtest_flagfile={flags}"], env=environment, stdout=output, stderr=subprocess.STDOUT,
+                               check=False, timeout=max(1, end_s - time.monotonic()))
+                stopped = False
+            except subprocess.TimeoutExpired:
+                stopped = True
+        text = log.read_text(errors="replace")
+        for word, name in re.findall(r"^\[ *(OK|FAILED|SKIPPED) *\] (\S+?)(?:,.*)? \(\d+ ms\)$", text, re.M):
+            results[name] = {"OK": "ok", "FAILED": "failed", "SKIPPED": "skipped"}[word]
+        begun = re.findall(r"^\[ RUN      \] (\S+)", text, re.M)
+        if not stopped and begun and begun[-1] not in results:
+            results[begun[-1]] = "died"
+        left = [name for name in left if name not in results]
+        if stopped or not begun:
+            break
+    return results
+
+
+def run_suite(suite, options, environment, folder):
+    program = options.programs / f"{suite}_tests"
+    names, begun_s = names_of(program), time.monotonic()
+    for old in folder.glob(f"{program.name}.*"):
+        old.unlink()
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        shares = [pool.submit(run_share, program, names[number::options.jobs], environment, begun_s + options.limit, folder, number)
+                  for number in range(options.jobs)]
+        results = {name: result for share in shares for name, result in share.result().items()}
+    told = {"right": sum(result == "ok" for result in results.values()), "tests": len(names),
+            "failed": sorted(name for name, result in results.items() if result in ("failed", "died")),
+            "skipped": sum(result == "skipped" for result in results.values()), "not_reached": len(names) - len(results),
+            "seconds": round(time.monotonic() - begun_s)}
+    print(f"  {suite}: {told['right']} of {told['tests']} right, {told['skipped']} skipped, {told['not_reached']} not reached, "
+          f"{told['seconds']} s; failed: {' '.join(told['failed']) or 'none'}", flush=True)
+    return told
+
+
+def output_of(*words, environment):
+    return subprocess.run([str(word) for word in words], env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def frame_times_us(options, environment):
+    """Median time of a frame from bits to images by the number of frequencies, as the settings come."""
+    times = {}
+    for n in FREQUENCIES:
+        report = json.loads(output_of(options.programs / "nearfield-bench", "frames", "-q", "--quick", "--no-thesis", "--no-sweeps", "--n", n,
+                                      "--json", environment=environment))
+        times[str(n)] = next(run["launch_wall_s"]["median"] for run in report["runs"] if run["frequencies"] == n) * 1e6
+    return times
+
+
+def difference(options, environment, folder):
+    """The largest relative L2 of the demo's images from those of FOLDER/images.h5."""
+    capture, reference, images = options.folder / "capture.h5", options.folder / "images.h5", folder / "images.h5"
+    if not capture.exists():
+        output_of(options.programs / "nearfield", "simulate", "-q", ROOT / "config/scenes/plate.yaml", "-o", capture, environment=environment)
+    images.unlink(missing_ok=True)
+    output_of(options.programs / "nearfield", "replay", "-q", capture, "-o", images, environment=environment)
+    if not reference.exists():
+        shutil.copy(images, reference)
+    compared = json.loads(output_of(options.programs / "nearfield", "compare", reference, images, "--json", environment=environment))
+    return compared["overall"]["metrics"]["relative_l2"]["worst"]
+
+
+def measure(options):
+    names = options.names or [*sorted(icd.stem for icd in VENDORS.glob("*.icd")), "intel"]
+    environments = {name: environment_of(name, options.folder.absolute() / "cache") for name in names}
+    commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], stdout=subprocess.PIPE, text=True, check=False).stdout
+    reports = {}
+    for name, environment in environments.items():
+        device = device_of(name, options, environment)
+        print(f"== {name}: {device['name']}, {device['version']}, driver {device['driver']}", flush=True)
+        folder = options.folder / "cache" / name
+        reports[name] = {"name": name, "device": device, "command": options.command, "commit": commit.strip(), "processors": os.cpu_count(),
+                         "suites": {suite: run_suite(suite, options, environment, folder) for suite in options.suites},
+                         "relative_l2": difference(options, environment, folder), "frame_us": {}}
+    for _ in range(options.rounds):  # in turn, as other work on the machine changes
+        for name, environment in environments.items():
+            for n, time_us in frame_times_us(options, environment).items():
+                reports[name]["frame_us"].setdefault(n, []).append(round(time_us, 1))
+    for name, report in reports.items():
+        report["frame_us_pocl"] = reports.get("pocl", {}).get("frame_us")
+        (options.folder / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
+        print(f"== {name}: images differ by {report['relative_l2']:.1e}, frames take {report['frame_us']} us")
+    return any(suite["failed"] for report in reports.values() for suite in report["suites"].values())
+
+
+def page_of(reports):
+    """The table in Markdown."""
+    lines = ["# OpenCL implementations", "",
+             "The tests that hold a kernel against its reference in double precision, on each OpenCL implementation that could be had, made by the command",
+             "beside it and `tests/opencl/implementations.py --page`. `images`: the largest relative L2 of the demo's images from those of PoCL 3.1. `frame`:",
+             "from bits to images as the settings come, median, at one and five frequencies; in brackets that of PoCL in the same run, in turn.", "",
+             "| implementation | " + " | ".join(SUITES) + " | images | frame, us | command |", "|---|" + "---|" * (len(SUITES) + 3)]
+    for report in reports:
+        device = report["device"]
+        cells = []
+        for name in SUITES:
+            suite = report["suites"].get(name)
+            cells.append("-" if suite is None else f"{suite['right']} of {suite['tests']}" +
+                         (f", {suite['not_reached']} not reached in {suite['seconds']} s" if suite["not_reached"] else ""))
+        times = []
+        for n, found in report["frame_us"].items():
+            others = (report["frame_us_pocl"] or {}).get(n) if report["name"] != "pocl" else None
+            times.append(f"{statistics.median(found):.0f}" + (f" ({statistics.median(others):.0f})" if others else ""))
+        cells += [f"{report['relative_l2']:.1e}", ", ".join(times), f"`{report['command']}`"]
+        lines.append(f"| {report['name']}, driver {device['driver']}, {report['processors']} processors, {report['commit']} | " + " | ".join(cells) + " |")
+    failed = [(report["name"], report["device"]["driver"], test) for report in reports for suite in report["suites"].values() for test in suite["failed"]]
+    lines += ["", "Failed: " + ("; ".join(f"`{test}` on {name} {driver}" for name, driver, test in failed) or "none") + "."]
+    return "\n".join(lines)
+
+
+def main():
+    if sys.argv[1:2] == ["--page"]:
+        print(page_of([json.loads(pathlib.Path(name).read_text()) for name in sys.argv[2:]]))
+        return 0
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build/release/bin")
+    parser.add_argument("--limit", type=float, default=3600, help="seconds of one suite on one implementation")
+    parser.add_argument("--suites", type=lambda text: text.split(","), default=SUITES)
+    parser.add_argument("--rounds", type=int, default=2, help="of frame times")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--command", default="./dev devices", help="what the page says of how it was made")
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    return measure(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

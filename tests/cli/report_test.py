@@ -121,6 +121,16 @@ class Report(unittest.TestCase):
             self.assertNotRegex(text, HOST_ALONE, name)
         self.assertEqual(os.listdir(self.temporary), [])
 
+    def test_places_of_a_crash_get_names_as_each_c_library_writes_them(self):
+        crashes = self.path / "nearfield" / "crashes"
+        crashes.mkdir(parents=True)
+        places = ["module(+0x11)", "module(main+0x12)"]
+        (crashes / "crash_20260101T000000Z_1.txt").write_text(f"nearfieldd crashed (of itself)\n{places[0]}[0x5]\n{places[1]} [0x6]\n")
+        crash = self.report()["crash.txt"]
+        for place in places:
+            self.assertIn(f"\n{place}\n", crash)
+        self.assertNotIn("itself)\n", crash.split("crashed (of itself)\n", 1)[1])
+
     def configuration(self, files):
         return next(check for check in json.loads(files["doctor.json"])["checks"] if check["name"] == "configuration")
 

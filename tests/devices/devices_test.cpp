@@ -22,6 +22,7 @@
 namespace nearfield {
 namespace {
 
+using test::device_name;
 using test::two_device_settings;
 using test::with_processors;
 using testing::StartsWith;
@@ -147,13 +148,13 @@ TEST_P(DevicesTest, ElsewhereAProcessorMakesTheSame) {
     here.push_back("processors.far." + line);
   }
   std::vector<std::string> there = here;
-  there.emplace_back("processors.far.device=basic-");
+  there.emplace_back("processors.far.device=0");
   Settings settings = two_device_settings();
   settings.front_end.incremental = GetParam().incremental;
   settings.device.batch = GetParam().batch;
   const std::unique_ptr<Engine> engine = engine_of(with_processors(settings, there));
-  EXPECT_THAT(engine->header(0).device, StartsWith("pthread-"));
-  EXPECT_THAT(engine->header(1).device, StartsWith("basic-"));
+  EXPECT_THAT(engine->header(0).device, StartsWith(device_name(1)));
+  EXPECT_THAT(engine->header(1).device, StartsWith(device_name(0)));
   const std::vector<Kept> found = run_of(with_processors(settings, there));
   const std::vector<Kept> expected = run_of(with_processors(settings, here));
   ASSERT_EQ(found.size(), expected.size());
@@ -183,13 +184,13 @@ TEST(Devices, EqualFrontEndsOfADeviceAreOne) {
   const std::vector<std::string> own = {"processors.a.kind=row_power", "processors.a.front_end.window_samples=256",
                                         "processors.b.kind=row_power", "processors.b.front_end.window_samples=256"};
   EXPECT_EQ(taps_of(own), 2U);
-  EXPECT_EQ(taps_of(own, {"processors.b.device=basic-"}), 3U);
-  EXPECT_EQ(taps_of(own, {"processors.a.device=basic-", "processors.b.device=basic-"}), 2U);
+  EXPECT_EQ(taps_of(own, {"processors.b.device=0"}), 3U);
+  EXPECT_EQ(taps_of(own, {"processors.a.device=0", "processors.b.device=0"}), 2U);
   EXPECT_EQ(taps_of(own, {"processors.b.every_hops=2"}), 3U) << "one slides its sums, one takes whole windows";
   EXPECT_EQ(taps_of(own, {"processors.a.front_end.kind=decimated_fft", "processors.b.front_end.kind=decimated_fft",
                           "processors.b.every_hops=2"}),
             2U);
-  EXPECT_EQ(taps_of({"processors.a.kind=row_power", "processors.a.device=pthread-"}), 1U) << "the run's device";
+  EXPECT_EQ(taps_of({"processors.a.kind=row_power", "processors.a.device=1"}), 1U) << "the run's device";
 }
 
 // Two processors of different cadences on one late tap, and one at every hop and a late one on one prompt tap: each
@@ -240,8 +241,9 @@ TEST(Devices, SharedSamplesChangeNothing) {
 
 TEST(Devices, OneThatIsNotThereIsNamed) {
   for (const auto& [device, expected] :
-       {std::pair("nowhere", "\"nowhere\": no OpenCL device matches \"nowhere\"; found \"basic-"),
-        std::pair("basic-:7", "\"basic-:7\": expected 0 to 0, found 7")}) {
+       {std::pair(std::string("nowhere"),
+                  "\"nowhere\": no OpenCL device matches \"nowhere\"; found \"" + device_name(0)),
+        std::pair(device_name(0) + ":7", fmt::format("\"{}:7\": expected 0 to 0, found 7", device_name(0)))}) {
     const Settings settings = with_processors(
         two_device_settings(), {"processors.far.kind=row_power", fmt::format("processors.far.device=\"{}\"", device)});
     try {
@@ -258,14 +260,14 @@ TEST(Devices, OneThatIsNotThereIsNamed) {
 TEST(Devices, ADeviceIsTheSameWhateverItIsCalled) {
   Settings settings = two_device_settings();
   settings.device.platform = "auto";
-  settings.device.index = 1;
   const Settings with = with_processors(
       settings, {"processors.a.kind=row_power", "processors.a.device=0", "processors.b.kind=row_power",
-                 "processors.b.device=basic-", "processors.c.kind=row_power", "processors.c.device=pthread-"});
+                 fmt::format("processors.b.device=\"{}\"", device_name(0)), "processors.c.kind=row_power",
+                 fmt::format("processors.c.device=\"{}\"", device_name(1))});
   const DeviceInfos devices = find_devices(ocl::find_device(with.device), with);
   EXPECT_EQ(devices.of_processors, (std::vector<std::size_t>{1, 1, 0}));
   ASSERT_EQ(devices.all.size(), 2U);
-  EXPECT_THAT(devices.all[1].name, StartsWith("basic-"));
+  EXPECT_THAT(devices.all[1].name, StartsWith(device_name(0)));
 }
 
 // A device that no prompt frame works on may be as far behind as it likes: frames come all the same, and its products

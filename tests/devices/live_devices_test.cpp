@@ -13,6 +13,7 @@
 namespace nearfield::daemon {
 namespace {
 
+using test::device_name;
 using test::two_device_settings;
 using test::with_processors;
 using testing::StartsWith;
@@ -94,10 +95,10 @@ TEST(LiveDevices, ACheckNamesThem) {
         two_device_settings(),
         {"processors.far.kind=row_power", "processors.near.kind=row_power", "processors.far.device=" + device}));
   };
-  const std::vector<control::Finding> found = findings_of("basic-");
+  const std::vector<control::Finding> found = findings_of("0");
   ASSERT_EQ(found.size(), 2U);
-  EXPECT_THAT(found[0].text, StartsWith("device: pthread-"));
-  EXPECT_THAT(found[1].text, StartsWith("device of far: basic-"));
+  EXPECT_THAT(found[0].text, StartsWith("device: " + device_name(1)));
+  EXPECT_THAT(found[1].text, StartsWith("device of far: " + device_name(0)));
   const std::vector<control::Finding> problem = findings_of("nowhere");
   ASSERT_FALSE(problem.empty());
   EXPECT_EQ(problem.back().kind, control::Finding::Kind::kProblem);

@@ -10,13 +10,17 @@
 #include "core/settings.hpp"
 #include "engine/engine_parts.hpp"
 
-/// Two devices of PoCL, "basic" and "pthread", whatever the machine has.
+/// Two devices of PoCL, 0 ("basic") and 1 ("pthread"), whatever the machine has.
 namespace nearfield::test {
 
 /// Set before the first call of OpenCL: the order of these lines among the program's others does not matter.
 [[maybe_unused]] inline const int kHasTwoDevices = setenv("POCL_DEVICES", "basic pthread", 1);
 
-/// 8 x 8 microphones, windows of 128 samples, hops of 16, on "pthread".
+inline constexpr const char* kPocl = "Portable Computing Language";
+/// The name of one of both: versions of PoCL have others.
+inline std::string device_name(int index) { return ocl::find_device({.platform = kPocl, .index = index}).name; }
+
+/// 8 x 8 microphones, windows of 128 samples, hops of 16, on device 1.
 inline Settings two_device_settings() {
   Settings settings;
   settings.array.geometry = {.rows = 8, .columns = 8, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
@@ -27,7 +31,8 @@ inline Settings two_device_settings() {
   settings.front_end.hop_samples = 16;
   settings.front_end.frequencies_hz = {1464.84375};
   settings.holography.extrapolation.order = 4;
-  settings.device.platform = "pthread-";
+  settings.device.platform = kPocl;
+  settings.device.index = 1;
   return settings;
 }
 
@@ -52,11 +57,11 @@ class HeldDevice {
   cl::UserEvent gate_;
 };
 
-/// The run on "basic", processor `far` on "pthread", whose commands do not run on the calling thread.
+/// The run on device 0, processor `far` on device 1, whose commands do not run on the calling thread.
 inline Settings held_settings(std::vector<std::string> lines) {
   Settings settings = two_device_settings();
-  settings.device.platform = "basic-";
-  lines.emplace_back("processors.far.device=pthread-");
+  settings.device.index = 0;
+  lines.emplace_back("processors.far.device=1");
   return with_processors(settings, lines);
 }
 

@@ -193,7 +193,7 @@ def check_crash(root):
                 "cat /tmp/crashed/nearfield/crashes/crash_*.txt >/tmp/crashed/report\n")
     report = (root.folder / "tmp/crashed/report").read_text()
     for wanted in (r" crashed: SIGSEGV \(Segmentation fault\) sent by process \d+\n",
-                   r"\nnearfieldd\(\w*9nearfield\w*6Daemon\w*\+0x[0-9a-f]+\)\[0x[0-9a-f]+\]\n"):
+                   r"\nnearfieldd\(\w*9nearfield\w*6Daemon\w*\+0x[0-9a-f]+\) ?\[0x[0-9a-f]+\]\n"):
         expect(re.search(wanted, report), f"a report of a crash: expected {wanted!r}, found\n{report}")
     expect(report in (root.folder / "tmp/crashed/log").read_text(), "expected the report of the crash in the log, too")
 

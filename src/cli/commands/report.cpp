@@ -261,10 +261,10 @@ std::string with_names(const std::string& crash) {
   std::string text = crash;
   std::istringstream lines(crash);
   for (std::string line; std::getline(lines, line);) {
-    const std::size_t open = line.rfind('(');  // MODULE(FUNCTION+0xOFFSET)[0xADDRESS], or without a function
+    const std::size_t open = line.rfind('(');  // MODULE(FUNCTION+0xOFFSET) [0xADDRESS], or without function and blank
     const std::size_t place = line.find_first_not_of("(+", open);
-    const std::size_t close = line.find(")[0x", open);
-    if (open == std::string::npos || close == std::string::npos) {
+    const std::size_t close = line.find(')', open);
+    if (open == std::string::npos || close == std::string::npos || !line.ends_with(']')) {
       continue;
     }
     const double left_s = kNamesLimit_s - seconds_since(start);

@@ -101,6 +101,8 @@ class Doctor(unittest.TestCase):
                                        "socket_buffers", "disk", "sockets", "stale_sockets", "ports", "files", "exposure",
                                        "governor", "huge_pages", "program_cache", "clock"})
         self.assert_state(checks, "device", "ok", "local memory")
+        is_pocl = "(Portable Computing Language" in checks["device"]["found"]
+        self.assertEqual("docs/results/opencl.md" in checks["device"]["found"], is_pocl, "a faster driver")
         self.assert_state(checks, "drivers", "ok", ".icd")
         self.assert_state(checks, "disk", "ok", "MB/s")
         self.assertEqual(sorted(os.listdir(self.path)), ["lab.yaml"])

@@ -121,7 +121,7 @@ TEST(Input, DamagedData) {
   bytes[place] = static_cast<char>(~bytes[place]);
   write_text(folder / "bad.h5", bytes);
   EXPECT_THAT(error_of([&] { (void)read_spectra(folder / "bad.h5"); }),
-              StartsWith("data: " + (folder / "bad.h5").string() + ": /spectra: damaged: data error detected"));
+              StartsWith("data: " + (folder / "bad.h5").string() + ": /spectra: damaged: "));
 }
 
 TEST(Input, OtherHdf5) {

@@ -20,7 +20,7 @@ def main():
     suite, cache, commit, words = sys.argv[1], pathlib.Path(sys.argv[2]).absolute(), sys.argv[3], sys.argv[4:]
     cache.mkdir(parents=True, exist_ok=True)
     root = package_test.Root(package_test.make_base(cache, suite), cache)
-    tree = root.folder / "root/nearfield"
+    tree = root.folder / "srv/nearfield"  # not in /root, which tests as another user cannot enter
     try:
         root.run("apt-get", "-q", "update")
         root.run(*package_test.INSTALL, "git", "ca-certificates")
@@ -28,13 +28,13 @@ def main():
         package_test.run("git", "clone", "-q", SOURCE, tree)
         package_test.run("git", "-C", tree, "checkout", "-q", "--detach", commit)
         if (SOURCE.parent / "shared").is_dir():
-            (root.folder / "root/shared").mkdir()
-            package_test.run("mount", "--bind", "-o", "ro", SOURCE.parent / "shared", root.folder / "root/shared")
+            (root.folder / "srv/shared").mkdir()
+            package_test.run("mount", "--bind", "-o", "ro", SOURCE.parent / "shared", root.folder / "srv/shared")
         compiled = cache / f"ccache-{suite}"
         compiled.mkdir(exist_ok=True)
         (root.folder / "root/.cache/ccache").mkdir(parents=True)
         package_test.run("mount", "--bind", compiled, root.folder / "root/.cache/ccache")
-        done = subprocess.run(["chroot", root.folder, "sh", "-c", 'cd /root/nearfield && exec ./dev "$@"', "dev", *words], check=False,
+        done = subprocess.run(["chroot", root.folder, "sh", "-c", 'cd /srv/nearfield && exec ./dev "$@"', "dev", *words], check=False,
                               env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8",
                                    "HOME": "/root", "NEARFIELD_SUITE": suite, "PIP_CERT": str(CERTIFICATES)})
         for made in ("packages", "opencl"):
@@ -42,7 +42,7 @@ def main():
                 shutil.rmtree(cache / f"{made}-{suite}", ignore_errors=True)
                 shutil.copytree(tree / "build" / made, cache / f"{made}-{suite}", ignore=shutil.ignore_patterns("cache"))
     finally:
-        for mounted in ("root/shared", "root/.cache/ccache"):
+        for mounted in ("srv/shared", "root/.cache/ccache"):
             subprocess.run(["umount", "-l", root.folder / mounted], check=False, stderr=subprocess.DEVNULL)
             if (root.folder / mounted).is_mount():  # what it holds is not this system's to remove
                 sys.exit(f"{root.folder / mounted}: expected no mount, found one that stays")

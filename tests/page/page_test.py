@@ -158,8 +158,8 @@ class Picture:
 
 @contextlib.asynccontextmanager
 async def connected(daemon, **headers):
-    async with websockets.connect(f"ws://127.0.0.1:{daemon.port}/stream", max_size=None, extra_headers=headers,
-                                  compression=None) as stream:
+    named = "additional_headers" if int(websockets.__version__.split(".")[0]) >= 14 else "extra_headers"
+    async with websockets.connect(f"ws://127.0.0.1:{daemon.port}/stream", max_size=None, compression=None, **{named: headers}) as stream:
         yield Client(stream)
 
 

@@ -13,6 +13,7 @@ import re
 import signal
 import subprocess
 import tempfile
+import time
 
 from browser import ARGUMENTS, CHROMIUM, until
 from playwright.sync_api import sync_playwright
@@ -34,7 +35,7 @@ daemon:
   metrics: {{address: off}}
   page: {{address: '127.0.0.1:0'}}
 """
-CYCLE = 24  # pictures of the moving one, a cycle of the phase in 3 s
+MOVING_S, PICTURE_S = 6.0, 0.125  # of the moving picture: three cycles of the phase as the page turns it
 BELOW_THE_BANNER = {"x": 0, "y": 40, "width": 1280, "height": 760}
 JOIN = ("import sys; from PIL import Image; pictures = [Image.open(name).convert('RGB').resize((800, 475), Image.Resampling.LANCZOS) for name in sys.argv[2:]];"
         " palette = pictures[0].quantize(256, dither=Image.Dither.NONE); small = [one.quantize(palette=palette, dither=Image.Dither.NONE) for one in pictures];"
@@ -118,19 +119,22 @@ class Camera:
         self.take(page, "page_surface.png")
 
     def moving(self):
-        """The surface at one moment while its phase turns once: the first and the last picture follow on each other."""
+        """The live page for three turns of the phase: of many pictures, those nearest to times that are equally far apart."""
         page = self.shown(1280, 800, color_scheme="dark")
         self.choose_frequency(page, 1)
         page.select_option("#mode", "real")
         page.select_option("#form", "surface")
-        page.uncheck("#animate")
         page.click("#auto")
-        self.freeze(page)
-        files = []
-        for index in range(CYCLE):
-            page.evaluate(f"nearfield.view.phase = {index} / {CYCLE} * 2 * Math.PI; nearfield.draw()")
-            files.append(self.folder / f"moving{index:02d}.png")
-            page.screenshot(path=files[-1], clip=BELOW_THE_BANNER)
+        self.wait(page, "nearfield.history.length > 8 && document.getElementById('notes').textContent === ''")
+        page.evaluate("for (const part of ['controls', 'panels']) document.getElementById(part).scrollTop = 0")
+        taken, begun_s = [], time.monotonic()
+        while time.monotonic() < begun_s + MOVING_S + 0.5:
+            file = self.folder / f"moving{len(taken):03d}.png"
+            at_s = time.monotonic() - begun_s
+            page.screenshot(path=file, clip=BELOW_THE_BANNER)
+            taken.append(((at_s + time.monotonic() - begun_s) / 2, file))
+        files = [min(taken, key=lambda one: abs(one[0] - index * PICTURE_S))[1] for index in range(round(MOVING_S / PICTURE_S))]
+        print(f"{len(taken)} pictures, of which {len(set(files))} are used")
         subprocess.run(["/usr/bin/python3", "-c", JOIN, self.to / "live.gif", *files], check=True)
         page.context.close()
         print(self.to / "live.gif", flush=True)

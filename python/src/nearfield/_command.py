@@ -21,7 +21,7 @@ def exit_code_of(run: Callable[[], int], name: str) -> int:
     try:
         try:
             code = run()
-        except SystemExit:  # of argparse, after its help
+        except SystemExit:  # argparse ends so after its help
             sys.stdout.flush()
             raise
         sys.stdout.flush()

@@ -98,6 +98,19 @@ std::string device_text(const json& device) {
                      device.at("local_memory_bytes").get<double>() / 1024.0);
 }
 
+/// A line that names a faster driver, where images are made by PoCL on a processor; else empty.
+std::string faster_driver(const json& devices) {
+  const auto is_of = [](const json& device, std::string_view platform) {
+    return device.at("platform").get<std::string>().starts_with(platform);
+  };
+  if (devices.empty() || devices.front().at("is_gpu").get<bool>() ||
+      !is_of(devices.front(), "Portable Computing Language") ||
+      std::any_of(devices.begin(), devices.end(), [&](const json& one) { return is_of(one, "Intel(R) OpenCL"); })) {
+    return "";
+  }
+  return "\nIntel's OpenCL for processors takes less time for a frame: docs/results/opencl.md";
+}
+
 /// `answer`: that of nearfieldd --check --json; null if there is none, for the reason in `outcome`.
 Diagnosis device_diagnosis(const json& answer, const LimitedRun::Outcome& outcome) {
   constexpr double kLeastLocalBytes = 32.0 * 1024.0;  // minimum of OpenCL 1.2
@@ -125,6 +138,7 @@ Diagnosis device_diagnosis(const json& answer, const LimitedRun::Outcome& outcom
   for (const json& device : devices.is_array() ? devices : json::array()) {
     found += (found.empty() ? "" : "\n") + device_text(device);
   }
+  found += faster_driver(devices.is_array() ? devices : json::array());
   result = control::diagnosis_of("device", problems, found, result.needed);
   if (!problems.empty() && result.mend.empty()) {
     result.mend = "see the check drivers";

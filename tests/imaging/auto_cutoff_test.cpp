@@ -257,6 +257,9 @@ TEST_P(EveryArray, ReportsAndImagesAgreeWithReference) {
   plan.batch = 2;
   for (const std::size_t index : GetParam().paths) {
     const test::Path& path = test::kPaths[index];
+    if (path.as_gpu && !test::has_fused_groups()) {
+      continue;
+    }
     SCOPED_TRACE(path.name);
     std::mt19937 generator(7U);
     std::vector<reference::CutoffState> states;

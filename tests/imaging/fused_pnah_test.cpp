@@ -11,6 +11,7 @@
 
 #include "core/error.hpp"
 #include "core/numerics.hpp"
+#include "imaging/imager_paths.hpp"
 #include "imaging/plain_work_groups.hpp"
 #include "imaging/pnah/pnah_reference.hpp"
 #include "imaging/shared/short_dft.hpp"
@@ -26,14 +27,10 @@ namespace {
 
 using ComplexF = std::complex<float>;
 using test::Complex;
+using test::device;
 
 /// float32 transforms of float32 samples, as in pnah_test.cpp.
 constexpr double kStageTolerance = 1e-4;
-
-ocl::Device& device() {
-  static ocl::Device opened = ocl::Device::open({});
-  return opened;
-}
 
 struct Cut {
   const char* name;
@@ -99,6 +96,9 @@ class EveryCut : public testing::TestWithParam<std::tuple<std::size_t, Extrapola
  protected:
   void SetUp() override {
     if (tuning().fit_group > 1) {
+      if (!test::has_fused_groups()) {
+        GTEST_SKIP();
+      }
       plain_.emplace();
     }
   }
@@ -257,6 +257,9 @@ INSTANTIATE_TEST_SUITE_P(FusedPnahOfFixedExtensions, EveryCut,
 
 // Without padding nothing but the short transforms and the transfer remain: every radix, alone and in products.
 TEST(FusedPnah, TransformsOfEveryRadixAgreeWithReference) {
+  if (!test::has_fused_groups()) {
+    GTEST_SKIP();
+  }
   const test::PlainWorkGroups plain;
   for (const auto& [rows, columns] : {std::pair{4, 5}, {7, 35}, {49, 9}, {25, 28}, {14, 42}}) {
     ImagePlan plan = make_plan(rows, columns, 1);
@@ -276,6 +279,9 @@ TEST(FusedPnah, TransformsOfEveryRadixAgreeWithReference) {
 
 // Predictors of every order, down to lines of four microphones; the field's phase steps along both axes.
 TEST(FusedPnah, PredictorsOfEveryOrderAgreeWithReference) {
+  if (!test::has_fused_groups()) {
+    GTEST_SKIP();
+  }
   const test::PlainWorkGroups plain;
   for (const int order : {1, 5, 16}) {
     for (const auto& [rows, columns] : {std::pair{4, 9}, {18, 6}}) {
@@ -296,6 +302,9 @@ TEST(FusedPnah, PredictorsOfEveryOrderAgreeWithReference) {
 
 // A batch of two frames, twice, with microphones of their own to replace.
 TEST(FusedPnah, BatchesAgreeWithReference) {
+  if (!test::has_fused_groups()) {
+    GTEST_SKIP();
+  }
   const test::PlainWorkGroups plain;
   for (const FusedTuning& tuning : {cut(8, 1, 1), cut(1, 64, 4)}) {
     ImagePlan plan = make_plan(13, 13, 3);
@@ -359,6 +368,9 @@ struct OneLaunchCase {
 // Whatever its groups hand over to each other, a frame in one launch is the frame of three, to the last bit: with
 // predictors and without, planes and an intensity's two fields, a masked microphone, given and measured cut-offs.
 TEST(FusedPnah, OneLaunchMakesTheImagesOfThree) {
+  if (!test::has_fused_groups()) {
+    GTEST_SKIP();
+  }
   const test::PlainWorkGroups plain;
   for (const OneLaunchCase& one : {OneLaunchCase{Extrapolation::kPlpbp, Quantity::kPressure, true},
                                    OneLaunchCase{Extrapolation::kPlpbp, Quantity::kActiveIntensity, false},
@@ -390,6 +402,9 @@ TEST(FusedPnah, OneLaunchMakesTheImagesOfThree) {
 
 // Groups wait for each other by the number of launches: if one that failed counted, the next would never end.
 TEST(FusedPnah, AFrameAfterALaunchThatFailedIsRight) {
+  if (!test::has_fused_groups()) {
+    GTEST_SKIP();
+  }
   const test::PlainWorkGroups plain;
   const ImagePlan plan = make_plan(16, 16, 2);
   const auto spectra = measured_field(plan, 5U);

@@ -1,4 +1,5 @@
 #pragma once
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,14 +40,32 @@ inline ocl::Device device_of(const Path& path) {
   return device().restricted(info);
 }
 
+/// False where PoCL 6 makes the machine code, which is wrong for a GPU's groups of FusedPnah: docs/decisions/0023. Says
+/// so.
+inline bool has_fused_groups() {
+  static const bool has = [] {
+    const ocl::DeviceInfo& info = device().info();
+    const bool is_wrong = info.platform == "Portable Computing Language" && std::stoi(info.driver) >= 6;
+    if (is_wrong) {
+      fmt::print("LEFT OUT on PoCL {}: FusedPnah's kernels in the groups of a GPU (docs/decisions/0023)\n",
+                 info.driver);
+    }
+    return !is_wrong;
+  }();
+  return has;
+}
+
+/// Those of kPaths whose machine code is right here.
+inline std::vector<Path> paths() { return {std::begin(kPaths), std::end(kPaths) - (has_fused_groups() ? 0 : 1)}; }
+
 inline std::vector<Path> paths_for(const ImagePlan& plan) {
-  std::vector<Path> paths;
-  for (const Path& path : kPaths) {
+  std::vector<Path> found;
+  for (const Path& path : paths()) {
     if (path.fft == std::string("clfft") || obstacle_to_fusing(device_of(path).info(), plan).empty()) {
-      paths.push_back(path);
+      found.push_back(path);
     }
   }
-  return paths;
+  return found;
 }
 
 struct DeviceImages {

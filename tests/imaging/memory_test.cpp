@@ -137,6 +137,11 @@ class OnDevice {
 
 class Memory : public testing::TestWithParam<Way> {
  protected:
+  void SetUp() override {
+    if (GetParam().imager == ImagerKind::kPnah && GetParam().path.as_gpu && !test::has_fused_groups()) {
+      GTEST_SKIP();
+    }
+  }
   const std::vector<std::vector<ComplexF>> frames_ = unsteady_frames(plan_of(GetParam(), 1));
 };
 INSTANTIATE_TEST_SUITE_P(, Memory, testing::ValuesIn(kWays), [](const auto& way) { return way.param.name; });

@@ -17,8 +17,8 @@ namespace {
 
 using test::device;
 using test::DeviceImages;
-using test::kPaths;
 using test::Path;
+using test::paths;
 using test::paths_for;
 using test::run_on_device;
 
@@ -289,7 +289,7 @@ TEST(Pnah, UnusableMicrophonesAreInterpolatedFlaggedAndCounted) {
   const auto expected = reference::pnah(test::widen(spectra), plan);
   EXPECT_EQ(expected.flags, kFlagMaskedMicrophones | kFlagNonFiniteInput);
   EXPECT_EQ(expected.non_finite_channels, 2);
-  for (const Path& path : kPaths) {
+  for (const Path& path : paths()) {
     const DeviceImages found = run_on_device(plan, spectra, path);
     EXPECT_EQ(found.status[0], kFlagMaskedMicrophones | kFlagNonFiniteInput) << path.name;
     EXPECT_EQ(found.status[1], 2U) << path.name;
@@ -309,7 +309,7 @@ TEST(Pnah, CalibrationMultipliesTheSpectra) {
     plan.gains.push_back(gain);
     distorted.push_back(value / gain);
   }
-  for (const Path& path : kPaths) {
+  for (const Path& path : paths()) {
     EXPECT_LE(test::relative_l2(run_on_device(plan, distorted, path).images, test::widen(plain)), kStageTolerance)
         << path.name;
   }
@@ -372,7 +372,7 @@ TEST(Pnah, ValuesThatWouldOverflowCountAsNotFinite) {
   const ImagePlan plan = make_plan({8, 8}, 1);
   auto spectra = measured_field(plan, 6U);
   spectra[9] = {1e30F, 0.0F};
-  for (const Path& path : kPaths) {
+  for (const Path& path : paths()) {
     const DeviceImages found = run_on_device(plan, spectra, path);
     EXPECT_EQ(found.status[1], 1U) << path.name;
     EXPECT_LE(test::relative_l2(found.images, reference::pnah(test::widen(spectra), plan).images), kStageTolerance)
@@ -388,7 +388,7 @@ TEST(Pnah, BatchesGiveWhatTheirFramesGive) {
   std::vector<std::vector<ComplexF>> frames = {measured_field(plan, 31U), std::vector<ComplexF>(480),
                                                measured_field(plan, 32U)};
   frames[2][50] = {std::numeric_limits<float>::quiet_NaN(), 0.0F};
-  for (const Path& path : kPaths) {
+  for (const Path& path : paths()) {
     std::vector<ComplexF> together;
     std::vector<ComplexF> expected;
     std::vector<std::uint32_t> status;

@@ -31,8 +31,8 @@ TEST(LiveDevices, AProcessorElsewhereMakesTheSameFrames) {
   std::vector<std::string> lines = {"processors.far.kind=row_power", "processors.far.every_hops=2",
                                     "processors.far.front_end.window_samples=192", "processors.near.kind=row_power"};
   const auto expected = live_run_of(lines);
-  lines.emplace_back("processors.far.device=basic-");
-  lines.emplace_back("processors.near.device=basic-");
+  lines.emplace_back("processors.far.device=0");
+  lines.emplace_back("processors.near.device=0");
   const auto found = live_run_of(lines);
   ASSERT_EQ(found->sink.frames.size(), expected->sink.frames.size());
   for (std::size_t i = 0; i < found->sink.frames.size(); ++i) {

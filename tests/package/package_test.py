@@ -100,6 +100,7 @@ class Root:
 
     def __init__(self, archive, cache):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="root-", dir=cache))
+        run("mount", "--bind", self.folder, self.folder)  # what is no mount cannot be the root of further namespaces
         run("tar", "-C", self.folder, "-xf", archive)
         archives = cache / "archives"
         archives.mkdir(exist_ok=True)
@@ -151,6 +152,7 @@ class Root:
     def remove(self):
         for target in ("dev", "sys", "var/cache/apt/archives", "proc"):
             run("umount", "-R", "-l", self.folder / target)
+        run("umount", "-l", self.folder)
         shutil.rmtree(self.folder)
 
 

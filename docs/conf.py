@@ -140,14 +140,16 @@ def _copy_mathjax(app, error):
 
 
 def _mend_styles(app, error):
-    """Two things that Debian's furo lacks. It imports the style sheet that evens out browsers from /javascript of a web server, which
+    """Two things that the furo of Debian 12 lacks. It imports the style sheet that evens out browsers from /javascript of a web server, which
     files have none of; and its dark colours follow the button alone, since its compiler of styles drops a rule within two @media."""
     if error or app.builder.format != "html":
         return
     absolute, styles = "/javascript/normalize.css/normalize.css", pathlib.Path(app.outdir) / "_static/styles"
-    shutil.copyfile("/usr/share" + absolute, styles / "normalize.css")
     sheet = styles / "furo.css"
-    text = sheet.read_text().replace(absolute, "normalize.css")
+    text = sheet.read_text()
+    if absolute in text:
+        shutil.copyfile("/usr/share" + absolute, styles / "normalize.css")
+        text = text.replace(absolute, "normalize.css")
     dark = re.search(r'body\[data-theme="dark"\] (\{[^{}]*--color-background-primary[^{}]*\})', text)
     if dark and "prefers-color-scheme: dark" not in text:
         text += f'\n@media screen and (prefers-color-scheme: dark) {{ body:not([data-theme="light"]) {dark[1]} }}\n'

@@ -151,9 +151,11 @@ def measure(options):
         device = device_of(name, options, environment)
         print(f"== {name}: {device['name']}, {device['version']}, driver {device['driver']}", flush=True)
         folder = options.folder / "cache" / name
+        former = options.folder / f"{name}.json"
+        suites = json.loads(former.read_text())["suites"] if former.exists() else {}
+        suites |= {suite: run_suite(suite, options, environment, folder) for suite in options.suites}
         reports[name] = {"name": name, "device": device, "command": options.command, "commit": commit.strip(), "processors": os.cpu_count(),
-                         "suites": {suite: run_suite(suite, options, environment, folder) for suite in options.suites},
-                         "relative_l2": difference(options, environment, folder), "frame_us": {}}
+                         "suites": suites, "relative_l2": difference(options, environment, folder), "frame_us": {}}
     for _ in range(options.rounds):  # in turn, as other work on the machine changes
         for name, environment in environments.items():
             for n, time_us in frame_times_us(options, environment).items():
@@ -199,7 +201,7 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build/release/bin")
     parser.add_argument("--limit", type=float, default=3600, help="seconds of one suite on one implementation")
-    parser.add_argument("--suites", type=lambda text: text.split(","), default=SUITES)
+    parser.add_argument("--suites", metavar="LIST", help="of those tests; FOLDER keeps what it has of the others", type=lambda text: text.split(",") if text else [], default=SUITES)
     parser.add_argument("--rounds", type=int, default=2, help="of frame times")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--command", default="./dev devices", help="what the page says of how it was made")

@@ -40,6 +40,10 @@ TEST_P(KernelFiles, CompilesAloneWithItsDefaultMacrosAndArgumentsHaveTheNamesTha
   }
   ::cl::Program program(device.context(), source);
   const cl_int code = program.build("-cl-std=CL1.2 -cl-kernel-arg-info");
+  if (file().path == "imaging/gram_fit.cl" && !device.info().has_fp64) {
+    EXPECT_NE(code, CL_SUCCESS) << "it has double; obstacle_to_fusing() keeps it from this device";
+    return;
+  }
   ASSERT_EQ(code, CL_SUCCESS) << program.getBuildInfo<CL_PROGRAM_BUILD_LOG>().front().second;
   std::vector<::cl::Kernel> kernels;
   if (!file().kernels.empty()) {

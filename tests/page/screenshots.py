@@ -1,6 +1,6 @@
 """Makes the pictures of the live page that README.md and docs/ show, with a real daemon.
 
-    build/venv/bin/python -B tests/page/screenshots.py [FOLDER_OF_nearfieldd] [--to FOLDER]
+    build/venv/bin/python -B tests/page/screenshots.py [FOLDER_OF_nearfieldd] [--only NAME] [--to FOLDER]
 
 A plate is simulated before 32 x 32 microphones. Each picture must be looked at before it is committed: nothing here knows what is good to
 see. Pictures are written with 256 colours by Debian's python3-pil.
@@ -41,6 +41,7 @@ JOIN = ("import sys; from PIL import Image; pictures = [Image.open(name).convert
         " palette = pictures[0].quantize(256, dither=Image.Dither.NONE); small = [one.quantize(palette=palette, dither=Image.Dither.NONE) for one in pictures];"
         " small[0].save(sys.argv[1], save_all=True, append_images=small[1:], duration=125, loop=0, optimize=True)")
 QUANTIZE = "import sys; from PIL import Image; Image.open(sys.argv[1]).convert('RGB').quantize(256, dither=Image.Dither.NONE).save(sys.argv[2], optimize=True)"
+NAMES = ("map", "surface", "moving", "phone")
 NOT_YET = "globalThis.nearfield !== undefined && nearfield.history.length > 2 && nearfield.known.status !== null"
 
 
@@ -149,6 +150,7 @@ class Camera:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binaries", type=pathlib.Path, nargs="?", default=ROOT / "build/release/bin", metavar="FOLDER_OF_nearfieldd")
+    parser.add_argument("--only", choices=NAMES, action="append", help="one of the pictures, not all")
     parser.add_argument("--to", type=pathlib.Path, default=ROOT / "docs/pictures", help="where the pictures are written")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="nearfield-") as name, sync_playwright() as playwright:
@@ -156,10 +158,8 @@ def main():
         try:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
             camera = Camera(browser, url, options.to, pathlib.Path(name))
-            camera.map()
-            camera.surface()
-            camera.moving()
-            camera.phone()
+            for name in options.only or NAMES:
+                getattr(camera, name)()
             browser.close()
         finally:
             daemon.send_signal(signal.SIGTERM)

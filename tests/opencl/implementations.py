@@ -187,6 +187,7 @@ def page_of(reports):
         for name in SUITES:
             suite = report["suites"].get(name)
             cells.append("-" if suite is None else f"{suite['right']} of {suite['tests']}" +
+                         (f", {suite['skipped']} left out" if suite["skipped"] else "") +
                          (f", {suite['not_reached']} not reached in {suite['seconds']} s" if suite["not_reached"] else ""))
         times = []
         for n, found in report["frame_us"].items():

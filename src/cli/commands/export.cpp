@@ -87,7 +87,10 @@ void add_export(CLI::App& app) {
                            fmt::join(of_python, ", "));
       }());
   command->add_option("input", arguments->input, "images, HDF5")->required();
-  command->add_option("-o,--output", arguments->output, "file to write; its ending says the format; - is standard output, as csv")->required();
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "file to write; its ending says the format; - is standard output, as csv")
+      ->required();
   command->add_option("--format", arguments->format, formats_for_help());
   command->add_option("--processor", choice.processor, "by its name; without it the first with values at places");
   command->add_option("--product", choice.product,

@@ -139,7 +139,8 @@ std::span<const ExportFormat> export_formats() { return kExportFormats; }
 const ExportFormat& export_format(std::string_view name, std::string_view path) {
   if (path == kStandardOutput) {
     if (!name.empty() && name != kExportFormats.front().name) {
-      throw UsageError(fmt::format("--format: expected {} for standard output, found {}", kExportFormats.front().name, name));
+      throw UsageError(
+          fmt::format("--format: expected {} for standard output, found {}", kExportFormats.front().name, name));
     }
     return kExportFormats.front();
   }

@@ -115,7 +115,8 @@ std::span<const ExportFormat> export_formats();
 
 inline constexpr std::string_view kStandardOutput = "-";
 
-/// By the format's name, or where that is empty by the path's ending; CSV for standard output. Throws UsageError with the formats there are.
+/// By the format's name, or where that is empty by the path's ending; CSV for standard output. Throws UsageError with
+/// the formats there are.
 const ExportFormat& export_format(std::string_view name, std::string_view path);
 
 /// A line for each frame, entry and place: place, frequency (or what else the product has), real and imaginary part,

@@ -55,6 +55,20 @@ def put(name, target):
         shutil.copyfile(HERE / "debian" / name, target)
 
 
+def succeeds(*words):
+    return subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def put_overrides(name, target):
+    """Copies a package's lintian-overrides without those of tags that this system's lintian does not know, which it takes for an error."""
+    source = HERE / "debian" / f"{name}.lintian-overrides"
+    if source.exists():
+        lines = [line for line in source.read_text().splitlines()
+                 if line.startswith("#") or succeeds("lintian-explain-tags", line.split()[1])]
+        target.parent.mkdir(parents=True)
+        target.write_text("\n".join(lines) + "\n")
+
+
 def link_to_debians_own(root, site):
     """What the site has of Debian's packages becomes links to them, as Debian wants it; the package depends on both."""
     shared = root / "usr/share/javascript"
@@ -73,13 +87,14 @@ def link_to_debians_own(root, site):
 
 def finish(root, name, version):
     strip(root)
-    put(f"{name}.lintian-overrides", root / "usr/share/lintian/overrides" / name)
+    put_overrides(name, root / "usr/share/lintian/overrides" / name)
     if name == "nearfield":
         link_to_debians_own(root, root / "usr/share/doc/nearfield/html")
         if (root / "usr/share/doc/nearfield/html/index.html").exists():
             put("nearfield.doc-base", root / "usr/share/doc-base/nearfield")
-        move(root / "usr/lib/systemd", root / "lib/systemd")
-        (root / "usr/lib").rmdir()  # it had nothing else
+        if succeeds("dpkg-query", "-S", "/lib/systemd/systemd"):  # where this system's own units are: from Debian 13 on below /usr
+            move(root / "usr/lib/systemd", root / "lib/systemd")
+            (root / "usr/lib").rmdir()  # it had nothing else
         (root / "etc/nearfield").mkdir(parents=True)
         shutil.copyfile(HERE / "nearfield.yaml", root / "etc/nearfield/nearfield.yaml")
     compress_pages(root)

@@ -97,7 +97,7 @@ class EveryCut : public testing::TestWithParam<std::tuple<std::size_t, Extrapola
   void SetUp() override {
     if (tuning().fit_group > 1) {
       if (!test::has_fused_groups()) {
-        GTEST_SKIP();
+        GTEST_SKIP() << test::kNoFusedGroups;
       }
       plain_.emplace();
     }
@@ -258,7 +258,7 @@ INSTANTIATE_TEST_SUITE_P(FusedPnahOfFixedExtensions, EveryCut,
 // Without padding nothing but the short transforms and the transfer remain: every radix, alone and in products.
 TEST(FusedPnah, TransformsOfEveryRadixAgreeWithReference) {
   if (!test::has_fused_groups()) {
-    GTEST_SKIP();
+    GTEST_SKIP() << test::kNoFusedGroups;
   }
   const test::PlainWorkGroups plain;
   for (const auto& [rows, columns] : {std::pair{4, 5}, {7, 35}, {49, 9}, {25, 28}, {14, 42}}) {
@@ -280,7 +280,7 @@ TEST(FusedPnah, TransformsOfEveryRadixAgreeWithReference) {
 // Predictors of every order, down to lines of four microphones; the field's phase steps along both axes.
 TEST(FusedPnah, PredictorsOfEveryOrderAgreeWithReference) {
   if (!test::has_fused_groups()) {
-    GTEST_SKIP();
+    GTEST_SKIP() << test::kNoFusedGroups;
   }
   const test::PlainWorkGroups plain;
   for (const int order : {1, 5, 16}) {
@@ -303,7 +303,7 @@ TEST(FusedPnah, PredictorsOfEveryOrderAgreeWithReference) {
 // A batch of two frames, twice, with microphones of their own to replace.
 TEST(FusedPnah, BatchesAgreeWithReference) {
   if (!test::has_fused_groups()) {
-    GTEST_SKIP();
+    GTEST_SKIP() << test::kNoFusedGroups;
   }
   const test::PlainWorkGroups plain;
   for (const FusedTuning& tuning : {cut(8, 1, 1), cut(1, 64, 4)}) {
@@ -369,7 +369,7 @@ struct OneLaunchCase {
 // predictors and without, planes and an intensity's two fields, a masked microphone, given and measured cut-offs.
 TEST(FusedPnah, OneLaunchMakesTheImagesOfThree) {
   if (!test::has_fused_groups()) {
-    GTEST_SKIP();
+    GTEST_SKIP() << test::kNoFusedGroups;
   }
   const test::PlainWorkGroups plain;
   for (const OneLaunchCase& one : {OneLaunchCase{Extrapolation::kPlpbp, Quantity::kPressure, true},
@@ -403,7 +403,7 @@ TEST(FusedPnah, OneLaunchMakesTheImagesOfThree) {
 // Groups wait for each other by the number of launches: if one that failed counted, the next would never end.
 TEST(FusedPnah, AFrameAfterALaunchThatFailedIsRight) {
   if (!test::has_fused_groups()) {
-    GTEST_SKIP();
+    GTEST_SKIP() << test::kNoFusedGroups;
   }
   const test::PlainWorkGroups plain;
   const ImagePlan plan = make_plan(16, 16, 2);

@@ -40,12 +40,13 @@ inline ocl::Device device_of(const Path& path) {
   return device().restricted(info);
 }
 
+inline constexpr const char* kNoFusedGroups = "PoCL 6 compiles them wrongly: docs/decisions/0023";
 /// False where PoCL 6 makes the machine code, which is wrong for a GPU's groups of FusedPnah: docs/decisions/0023. Says
 /// so.
 inline bool has_fused_groups() {
   static const bool has = [] {
     const ocl::DeviceInfo& info = device().info();
-    const bool is_wrong = info.platform == "Portable Computing Language" && std::stoi(info.driver) >= 6;
+    const bool is_wrong = info.platform == "Portable Computing Language" && std::stoi(info.driver) == 6;
     if (is_wrong) {
       fmt::print("LEFT OUT on PoCL {}: FusedPnah's kernels in the groups of a GPU (docs/decisions/0023)\n",
                  info.driver);
@@ -56,7 +57,11 @@ inline bool has_fused_groups() {
 }
 
 /// Those of kPaths whose machine code is right here.
-inline std::vector<Path> paths() { return {std::begin(kPaths), std::end(kPaths) - (has_fused_groups() ? 0 : 1)}; }
+inline std::vector<Path> paths() {
+  std::vector<Path> found(std::begin(kPaths), std::end(kPaths));
+  std::erase_if(found, [](const Path& path) { return path.as_gpu && !has_fused_groups(); });
+  return found;
+}
 
 inline std::vector<Path> paths_for(const ImagePlan& plan) {
   std::vector<Path> found;

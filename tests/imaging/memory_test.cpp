@@ -139,7 +139,7 @@ class Memory : public testing::TestWithParam<Way> {
  protected:
   void SetUp() override {
     if (GetParam().imager == ImagerKind::kPnah && GetParam().path.as_gpu && !test::has_fused_groups()) {
-      GTEST_SKIP();
+      GTEST_SKIP() << test::kNoFusedGroups;
     }
   }
   const std::vector<std::vector<ComplexF>> frames_ = unsteady_frames(plan_of(GetParam(), 1));

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Tests and times of the kernels on the OpenCL implementations that a machine has; `./dev devices` calls it.
 
-    implementations.py FOLDER [NAME...] [OPTION...]     tests NAMEs, by default those that are installed and `intel`, which is fetched
+    implementations.py FOLDER [NAME...] [OPTION...]     tests NAMEs, of /etc/OpenCL/vendors or `intel`, which is fetched; default: pocl intel
     implementations.py --page FILE.json...              prints docs/results/opencl.md
 
 FOLDER/NAME.json has the device, the tests of each suite that were right, failed and were not reached, their seconds, the frame times by the
@@ -14,6 +14,7 @@ that it died in, which has failed.
 import argparse
 import concurrent.futures
 import json
+import math
 import os
 import pathlib
 import re
@@ -34,7 +35,10 @@ of `FusedPnah`, which it compiles wrongly ([decision 23](../decisions/0023-kerne
 that fail on rusticl ask for the fused path, or for kernels in double precision, which llvmpipe has not; `device.fft: auto` takes another path there. Its nine
 failures of far maps are pixels that are a number on one side and none on the other; why was not found, and a map of 121 x 121 angles by `nearfield replay` was
 that of PoCL within 1e-6 of its maximum. Intel's OpenCL for processors once took two `dot()` in one loop for one another
-([decision 38](../decisions/0038-no-dot-of-two-numbers.md)); no kernel has them now."""
+([decision 38](../decisions/0038-no-dot-of-two-numbers.md)); no kernel has them now.
+
+`pip install intel-opencl-rt intel-cmplr-lib-rt` brings Intel's into an environment of Python, as the wheel's extra `cpu` does. A file such as
+`/etc/OpenCL/vendors/intel.icd` whose one line is the path of its `lib/libintelocl.so` lets every program find it, and `device.platform: Intel` chooses it."""
 PLATFORMS = {"pocl": "Portable Computing Language", "intel": "Intel(R) OpenCL", "rusticl": "rusticl", "nvidia": "NVIDIA CUDA", "oclgrind": "Oclgrind"}
 
 
@@ -43,6 +47,8 @@ def environment_of(name, cache):
     folders = {key: cache / name / key for key in ("OCL_ICD_VENDORS", "NEARFIELD_CACHE_DIR", "POCL_CACHE_DIR")}
     for folder in folders.values():
         folder.mkdir(parents=True, exist_ok=True)
+    if name != "intel" and not (VENDORS / f"{name}.icd").exists():
+        sys.exit(f"expected intel or one of {sorted(icd.stem for icd in VENDORS.glob('*.icd'))}, found {name}")
     driver = intel_from_pypi(cache / name / "python") if name == "intel" else (VENDORS / f"{name}.icd").read_text()
     (folders["OCL_ICD_VENDORS"] / "one.icd").write_text(f"{driver}\n")
     return os.environ | {key: str(folder) for key, folder in folders.items()} | {"RUSTICL_ENABLE": "llvmpipe"}
@@ -80,11 +86,12 @@ def names_of(program):
 
 
 def run_share(program, names, environment, end_s, folder, number):
-    """The results of some tests by name: ok, failed, skipped, died; those without one were not reached by end_s."""
+    """The results of some tests by name: ok, failed, skipped, died, or ended with the time at end_s, after which others are not reached."""
     results, left = {}, names
     while left and time.monotonic() < end_s:
         flags, log = folder / f"{program.name}.{number}.flags", folder / f"{program.name}.{number}.log"
         flags.write_text("--gtest_filter=" + ":".join(left) + "\n")
+        written = log.stat().st_size if log.exists() else 0
         with log.open("a") as output:
             try:
                 subprocess.run([program, f"--gtest_flagfile={flags}"], env=environment, stdout=output, stderr=subprocess.STDOUT,
@@ -92,15 +99,15 @@ def run_share(program, names, environment, end_s, folder, number):
                 stopped = False
             except subprocess.TimeoutExpired:
                 stopped = True
-        text = log.read_text(errors="replace")
+        text = log.read_bytes()[written:].decode(errors="replace")
         for word, name in re.findall(r"^\[ *(OK|FAILED|SKIPPED) *\] (\S+?)(?:,.*)? \(\d+ ms\)$", text, re.M):
             results[name] = {"OK": "ok", "FAILED": "failed", "SKIPPED": "skipped"}[word]
         begun = re.findall(r"^\[ RUN      \] (\S+)", text, re.M)
-        if not stopped and begun and begun[-1] not in results:
-            results[begun[-1]] = "died"
+        if begun and begun[-1] not in results:
+            results[begun[-1]] = "ended" if stopped else "died"
         left = [name for name in left if name not in results]
-        if stopped or not begun:
-            break
+        if not stopped and not begun:
+            sys.exit(f"{program}: ended before its first test: {log}")
     return results
 
 
@@ -115,9 +122,11 @@ def run_suite(suite, options, environment, folder):
         results = {name: result for share in shares for name, result in share.result().items()}
     told = {"right": sum(result == "ok" for result in results.values()), "tests": len(names),
             "failed": sorted(name for name, result in results.items() if result in ("failed", "died")),
-            "skipped": sum(result == "skipped" for result in results.values()), "not_reached": len(names) - len(results),
-            "seconds": round(time.monotonic() - begun_s)}
-    print(f"  {suite}: {told['right']} of {told['tests']} right, {told['skipped']} skipped, {told['not_reached']} not reached, "
+            "skipped": sum(result == "skipped" for result in results.values()),
+            "ended_in": sorted(name for name, result in results.items() if result == "ended"),
+            "not_reached": sum(results.get(name, "ended") == "ended" for name in names),
+            "commit": options.commit, "seconds": round(time.monotonic() - begun_s)}
+    print(f"  {suite}: {told['right']} of {told['tests']} right, {told['skipped']} skipped, {told['not_reached']} not reached {told['ended_in']}, "
           f"{told['seconds']} s; failed: {' '.join(told['failed']) or 'none'}", flush=True)
     return told
 
@@ -150,28 +159,35 @@ def difference(options, environment, folder):
 
 
 def measure(options):
-    names = options.names or [*sorted(icd.stem for icd in VENDORS.glob("*.icd")), "intel"]
-    environments = {name: environment_of(name, options.folder.absolute() / "cache") for name in names}
-    commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], stdout=subprocess.PIPE, text=True, check=False).stdout
+    environments = {name: environment_of(name, options.folder.absolute() / "cache") for name in options.names or ["pocl", "intel"]}
+    options.commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], stdout=subprocess.PIPE, text=True,
+                                    check=False).stdout.strip()
     reports = {}
     for name, environment in environments.items():
         device = device_of(name, options, environment)
         print(f"== {name}: {device['name']}, {device['version']}, driver {device['driver']}", flush=True)
         folder = options.folder / "cache" / name
-        former = options.folder / f"{name}.json"
-        suites = json.loads(former.read_text())["suites"] if former.exists() else {}
-        suites |= {suite: run_suite(suite, options, environment, folder) for suite in options.suites}
-        reports[name] = {"name": name, "device": device, "command": options.command, "commit": commit.strip(), "processors": os.cpu_count(),
-                         "suites": suites, "relative_l2": difference(options, environment, folder), "frame_us": {}}
+        file = options.folder / f"{name}.json"
+        report = json.loads(file.read_text()) if file.exists() else {"suites": {}, "relative_l2": math.nan, "frame_us_pocl": None}
+        report |= {"name": name, "device": device, "command": options.command, "processors": os.cpu_count(), "frame_us": {}}
+        reports[name] = report
+        for suite in options.suites:
+            report["suites"][suite] = run_suite(suite, options, environment, folder)
+            write(options, report)
+        report["relative_l2"] = difference(options, environment, folder)
     for _ in range(options.rounds):  # in turn, as other work on the machine changes
         for name, environment in environments.items():
             for n, time_us in frame_times_us(options, environment).items():
                 reports[name]["frame_us"].setdefault(n, []).append(round(time_us, 1))
     for name, report in reports.items():
         report["frame_us_pocl"] = reports.get("pocl", {}).get("frame_us")
-        (options.folder / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
+        write(options, report)
         print(f"== {name}: images differ by {report['relative_l2']:.1e}, frames take {report['frame_us']} us")
     return any(suite["failed"] for report in reports.values() for suite in report["suites"].values())
+
+
+def write(options, report):
+    (options.folder / f"{report['name']}.json").write_text(json.dumps(report, indent=1) + "\n")
 
 
 def page_of(reports):
@@ -194,10 +210,12 @@ def page_of(reports):
             others = (report["frame_us_pocl"] or {}).get(n) if report["name"] != "pocl" else None
             times.append(f"{statistics.median(found):.0f}" + (f" ({statistics.median(others):.0f})" if others else ""))
         cells += [f"{report['relative_l2']:.1e}", ", ".join(times), f"`{report['command']}`"]
-        lines.append(f"| {report['name']}, driver {device['driver']}, {report['processors']} processors, {report['commit']} | " + " | ".join(cells) + " |")
+        commits = ", ".join(sorted({suite["commit"] for suite in report["suites"].values()}))
+        lines.append(f"| {report['name']}, driver {device['driver']}, {report['processors']} processors, {commits} | " + " | ".join(cells) + " |")
     lines += ["", "## What failed", ""]
     for report in reports:
         failed = [test for suite in report["suites"].values() for test in suite["failed"]]
+        failed += [f"{test} (running when the time was over)" for suite in report["suites"].values() for test in suite["ended_in"]]
         lines.append(f"- {report['name']} {report['device']['driver']}: " + (", ".join(f"`{test}`" for test in failed) or "nothing") + ".")
     return "\n".join(lines) + "\n\n" + REASONS
 
@@ -214,8 +232,8 @@ def main():
     parser.add_argument("--suites", metavar="LIST", help="of those tests; FOLDER keeps what it has of the others", type=lambda text: text.split(",") if text else [], default=SUITES)
     parser.add_argument("--rounds", type=int, default=2, help="of frame times")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--command", default="./dev devices", help="what the page says of how it was made")
-    options = parser.parse_args()
+    parser.add_argument("--command", required=True, help="what the page says of how it was made")
+    options = parser.parse_intermixed_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     return measure(options)
 

@@ -345,7 +345,7 @@ def as_the_page_says(root, page, part, number=0):
     return root.run("bash", "-euc", text) if "\napt " in text else root.script(text)
 
 
-def install(root, packages, number=None):
+def install(root, packages, number=None, options=()):
     """Installs the files of a folder: that of `nearfield` as the block of that number of docs/use/install.md says, the others with it or after it.
     The version that the machine has then."""
     folder = root.folder / "root/tree/build/packages"
@@ -355,27 +355,30 @@ def install(root, packages, number=None):
         shutil.copy(package, folder)
     if number is not None:
         as_the_page_says(root, "docs/use/install.md", "apt install ./build/packages/nearfield_*.deb", number)
-    root.run(*INSTALL, "--allow-downgrades", *(f"/root/tree/build/packages/{package.name}" for package in packages))
+    root.run(*INSTALL, *options, *(f"/root/tree/build/packages/{package.name}" for package in packages))
     return root.run("dpkg-query", "-W", "-f=${Version}", "nearfield")
 
 
-def live_on_older(root):
-    """The older version at work: a daemon gets other settings and saves them, records, and runs on while it is replaced."""
+def work(root, name, standoff_m):
+    """Lines of a daemon at work, which gets another standoff and saves it, records as `name`, and runs on."""
     (root.folder / "tmp/scene.yaml").write_text(SCENE)
-    text = started(root, "nearfieldd@.service", "left")
-    text += ("daemon=$!\nexport NEARFIELD_RUNTIME_DIR=/run/nearfield-left\n"
-             "nearfield ctl --wait status >/dev/null\n"
-             "nearfield ctl set holography.standoff_m=0.04\n"
-             "nearfield ctl save\n"
-             "nearfield ctl config >/tmp/older_config.yaml\n"
-             "nearfield send /tmp/scene.yaml --loop --to 127.0.0.1:7330 >/dev/null &\nsender=$!\n"
-             "nearfield tap --wait --count 3 >/dev/null\n"
-             "nearfield ctl record start --bits --images --name older >/dev/null\n"
-             "nearfield tap --count 20 >/dev/null\n"
-             "nearfield ctl record stop >/dev/null\n"
-             "kill -INT $sender\nwait $sender || test $? -eq 130\n"
-             "touch /tmp/lives\nwait $daemon\n")
-    return root.start(text)
+    return (started(root, "nearfieldd@.service", "left") +
+            "daemon=$!\nexport NEARFIELD_RUNTIME_DIR=/run/nearfield-left\n"
+            "nearfield ctl --wait status >/dev/null\n"
+            f"nearfield ctl set holography.standoff_m={standoff_m}\n"
+            "nearfield ctl save\n"
+            f"nearfield ctl config >/tmp/{name}_config.yaml\n"
+            "nearfield send /tmp/scene.yaml --loop --to 127.0.0.1:7330 >/dev/null &\nsender=$!\n"
+            "nearfield tap --wait --count 3 >/dev/null\n"
+            f"nearfield ctl record start --bits --images --name {name} >/dev/null\n"
+            "nearfield tap --count 20 >/dev/null\n"
+            "nearfield ctl record stop >/dev/null\n"
+            "kill -INT $sender\nwait $sender || test $? -eq 130\n")
+
+
+def live_on_older(root):
+    """The older version at work, which runs on while it is replaced."""
+    return root.start(work(root, "older", 0.04) + "touch /tmp/lives\nwait $daemon\n")
 
 
 def values_of(yaml_file):
@@ -393,21 +396,21 @@ def values_of(yaml_file):
     return found
 
 
-def check_kept(root):
-    """What the older version has saved and recorded, under this one: the same settings, the same bits."""
+def check_kept(root, name="older", standoff_m=0.04):
+    """What one version has saved and recorded as `name`, under the one that is installed: the same settings, the same bits."""
     text = "nearfieldd -c /etc/nearfield/left.yaml --check\n"  # before it runs, as its ports are taken then
     text += started(root, "nearfieldd@.service", "left")
     text += ("daemon=$!\nexport NEARFIELD_RUNTIME_DIR=/run/nearfield-left\n"
-             "nearfield ctl --wait config >/tmp/newer_config.yaml\nnearfield ctl stop\nwait $daemon\n"
-             "cd /tmp\nnearfield inspect /var/lib/nearfield-left/older*.nfr\n"
-             "nearfield replay /var/lib/nearfield-left/older*.nfr -c /etc/nearfield/left.yaml -o older.h5 --frames 4\n"
-             "nearfield inspect older.h5\n")
+             "nearfield ctl --wait config >/tmp/found_config.yaml\nnearfield ctl stop\nwait $daemon\n"
+             f"cd /tmp\nnearfield inspect /var/lib/nearfield-left/{name}*.nfr\n"
+             f"rm -f {name}.h5\nnearfield replay /var/lib/nearfield-left/{name}*.nfr -c /etc/nearfield/left.yaml -o {name}.h5 --frames 4\n"
+             f"nearfield inspect {name}.h5\n")
     root.script(text)
-    before, after = (values_of(root.folder / f"tmp/{name}_config.yaml") for name in ("older", "newer"))
-    expect(before["holography.standoff_m"] == 0.04, "holography.standoff_m: expected 0.04 m in the older version, "
+    before, after = (values_of(root.folder / f"tmp/{which}_config.yaml") for which in (name, "found"))
+    expect(before["holography.standoff_m"] == standoff_m, f"holography.standoff_m: expected {standoff_m} m in the version that saved it, "
            f"found {before['holography.standoff_m']}")
     for key, value in before.items():
-        expect(key in after and after[key] == value, f"{key}: expected {value!r} of the older version, found {after.get(key)!r}")
+        expect(key in after and after[key] == value, f"{key}: expected {value!r} of the version that saved it, found {after.get(key)!r}")
 
 
 def upgrade(root, older, packages, version):
@@ -442,12 +445,14 @@ def upgrade(root, older, packages, version):
 
 def downgrade(root, older, packages, version):
     """The older version once more, on what this one has left: it starts with the saved settings and reads the recordings; then this one again."""
+    root.script(work(root, "newer", 0.05) + "nearfield ctl stop\nwait $daemon\n")
     older_version = run("dpkg-deb", "-f", older[0], "Version").strip()
-    found = install(root, older)
+    found = install(root, older, options=("--allow-downgrades",))
     expect(found == older_version, f"expected version {older_version} after the downgrade, found {found}")
-    check_kept(root)
+    check_kept(root, "newer", 0.05)
     found = install(root, packages)
     expect(found == version, f"expected version {version} again, found {found}")
+    check_kept(root, "newer", 0.05)
 
 
 def purge(root, before, names):
@@ -468,7 +473,7 @@ def purge(root, before, names):
     left = root.configuration_files() - before
     print(f"  left in /etc: {' '.join(sorted(left))}")
     backups = {name for name in left if re.fullmatch(r"/etc/nearfield/left\.yaml\.[^/]+\.bak", name)}  # of `nearfield ctl save`
-    expect(len(backups) == 1, f"expected one file that `nearfield ctl save` has kept, found {sorted(left)}")
+    expect(len(backups) == 2, f"expected two files that `nearfield ctl save` has kept, found {sorted(left)}")
     drop_in = "/etc/systemd/system/nearfieldd.service.d"  # for a GPU
     expected = {"/etc/nearfield", "/etc/nearfield/left.yaml", "/etc/nearfield/left.bridge", drop_in, f"{drop_in}/nvidia.conf"} | backups
     expected |= {"/etc/systemd", "/etc/systemd/system"} - before           # which the drop-in is in

@@ -2,7 +2,7 @@
 """The wheel with everything in clean Debians, 12 and 13, that have Python and nothing else:  wheel_test.py WHEEL PIP CACHE
 
 As root; ./dev wheel --test calls it. PIP fetches what the wheel and its extra `cpu` need into CACHE, which keeps the clean systems, too. From
-there on there is no network. Prints what pip takes, how long after it the first picture is there, and what a simulation, a replay with pictures,
+there on there is no network. Prints what pip takes, how long the demo takes to a second of moving pictures, and what a simulation, a replay with pictures,
 the demo and the package's tests take.
 """
 import json
@@ -19,7 +19,7 @@ from package_test import expect, run  # noqa: E402
 
 SUITES = {"bookworm": "3.11", "trixie": "3.13"}
 FORMS = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux_2_12_x86_64", "manylinux1_x86_64", "manylinux_2_35_x86_64")
-TESTED = ("command", "engine", "files", "live", "program", "values")  # of the package's tests, those that need nothing but its extras
+TESTED = ("engine", "files", "live", "values")  # of the package's tests, those that need nothing but its extras
 INSTALL = """cd /tmp
 python3 -m venv venv
 venv/bin/pip -q install --no-index --find-links wheels 'nearfield[cpu]'

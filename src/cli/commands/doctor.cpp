@@ -108,7 +108,8 @@ std::string faster_driver(const json& devices) {
       std::any_of(devices.begin(), devices.end(), [&](const json& one) { return is_of(one, "Intel(R) OpenCL"); })) {
     return "";
   }
-  return "\nIntel's OpenCL for processors takes less time for a frame: docs/results/opencl.md";
+  return "\nIntel's OpenCL for processors takes less time for a frame: docs/results/opencl.md says how much, and how "
+         "to get it";
 }
 
 /// `answer`: that of nearfieldd --check --json; null if there is none, for the reason in `outcome`.

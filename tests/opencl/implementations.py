@@ -168,8 +168,10 @@ def measure(options):
         print(f"== {name}: {device['name']}, {device['version']}, driver {device['driver']}", flush=True)
         folder = options.folder / "cache" / name
         file = options.folder / f"{name}.json"
-        report = json.loads(file.read_text()) if file.exists() else {"suites": {}, "relative_l2": math.nan, "frame_us_pocl": None}
-        report |= {"name": name, "device": device, "command": options.command, "processors": os.cpu_count(), "frame_us": {}}
+        report = json.loads(file.read_text()) if file.exists() else {"suites": {}, "relative_l2": math.nan, "frame_us": {}, "frame_us_pocl": None}
+        report |= {"name": name, "device": device, "command": options.command, "processors": os.cpu_count()}
+        if options.rounds:
+            report["frame_us"] = {}
         reports[name] = report
         for suite in options.suites:
             report["suites"][suite] = run_suite(suite, options, environment, folder)
@@ -180,7 +182,8 @@ def measure(options):
             for n, time_us in frame_times_us(options, environment).items():
                 reports[name]["frame_us"].setdefault(n, []).append(round(time_us, 1))
     for name, report in reports.items():
-        report["frame_us_pocl"] = reports.get("pocl", {}).get("frame_us")
+        if options.rounds:
+            report["frame_us_pocl"] = reports.get("pocl", {}).get("frame_us")
         write(options, report)
         print(f"== {name}: images differ by {report['relative_l2']:.1e}, frames take {report['frame_us']} us")
     return any(suite["failed"] for report in reports.values() for suite in report["suites"].values())

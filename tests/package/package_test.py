@@ -477,7 +477,7 @@ def purge(root, before, names):
     drop_in = "/etc/systemd/system/nearfieldd.service.d"  # for a GPU
     expected = {"/etc/nearfield", "/etc/nearfield/left.yaml", "/etc/nearfield/left.bridge", drop_in, f"{drop_in}/nvidia.conf"} | backups
     expected |= {"/etc/systemd", "/etc/systemd/system"} - before           # which the drop-in is in
-    expected |= left & {"/etc/group-", "/etc/gshadow-"}                     # of addgroup
+    expected |= left & {"/etc/group-", "/etc/gshadow-"}                     # of groupadd
     expect(left == expected, f"expected {sorted(expected)} after the purge, found {sorted(left)}")
     expect(list((root.folder / "var/lib/nearfield-left").glob("*.nfr")), "expected the user's recording after the purge")
     expect(not list((root.folder / "var/cache").glob("nearfield*")), "expected no compiled kernel after the purge")

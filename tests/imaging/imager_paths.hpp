@@ -44,7 +44,7 @@ inline constexpr const char* kNoFusedGroups = "PoCL 6 compiles them wrongly: doc
 /// False where PoCL 6 makes the machine code, which is wrong for a GPU's groups of FusedPnah: docs/decisions/0023. Says
 /// so.
 inline bool has_fused_groups() {
-  static const bool has = [] {
+  static const bool kHas = [] {
     const ocl::DeviceInfo& info = device().info();
     const bool is_wrong = info.platform == "Portable Computing Language" && std::stoi(info.driver) == 6;
     if (is_wrong) {
@@ -53,7 +53,7 @@ inline bool has_fused_groups() {
     }
     return !is_wrong;
   }();
-  return has;
+  return kHas;
 }
 
 /// Those of kPaths whose machine code is right here.

@@ -275,6 +275,15 @@ def test_a_folder_that_is_removed_under_a_run_is_said_to_be(client, capture, sur
     require_same_store(out, surface, GROUPS[:1])
 
 
+def test_a_folder_that_is_removed_while_a_shard_is_marked_is_said_to_be(tmp_path):
+    run_file = tmp_path / "shards" / "run.json"
+    run_file.parent.mkdir()
+    run_file.touch()
+    with pytest.raises(nearfield.IoError, match="it was removed"), archives._wanted(str(run_file)):
+        shutil.rmtree(run_file.parent)
+        archives._write_at_once(run_file.with_name("000001.done"), "")
+
+
 def test_workers_that_differ_are_refused(client, capture, tmp_path):
     def use(program):  # a function of a function goes to the workers as it stands
         os.environ["NEARFIELD_PROGRAM"] = program

@@ -270,12 +270,23 @@ def _shard(run_file: str, shard: int) -> None:
             else:
                 sums.append(_sum_of_file(file))
                 arrived = job.part(shard, part.source).with_suffix(f".{secrets.token_hex(4)}.partial")
-                _require_wanted(run_file)
-                shutil.copyfile(file, arrived)
-                arrived.replace(job.part(shard, part.source))
+                with _wanted(run_file):
+                    shutil.copyfile(file, arrived)
+                    arrived.replace(job.part(shard, part.source))
             hops += part.end - part.start
+    with _wanted(run_file):
+        _write_at_once(job.marker(shard), json.dumps({"seconds": time.monotonic() - started_s, "hops": hops, "sums": sums}) + "\n")
+
+
+@contextlib.contextmanager
+def _wanted(run_file: str) -> Iterator[None]:
+    """Let something be written beside the description of a run; that it was removed, before or meanwhile, is said."""
     _require_wanted(run_file)
-    _write_at_once(job.marker(shard), json.dumps({"seconds": time.monotonic() - started_s, "hops": hops, "sums": sums}) + "\n")
+    try:
+        yield
+    except OSError:
+        _require_wanted(run_file)
+        raise
 
 
 def _require_wanted(run_file: str) -> None:

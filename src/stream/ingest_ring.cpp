@@ -131,6 +131,8 @@ bool IngestRing::make_room(Position begin, Position end) {
   const Position head = head_.load(std::memory_order_relaxed);
   const bool is_gap = begin - std::min(begin, head) >= settings_.elements;
   const Position window = end > settings_.elements ? end - settings_.elements : 0;
+  // First, so that what a reader sees as lost by the next store is not given again by take_again().
+  overwritten_.store(window);
   Position frozen = frozen_.load();
   while (frozen < window) {
     if (frozen_.compare_exchange_weak(frozen, window)) {
@@ -138,7 +140,6 @@ bool IngestRing::make_room(Position begin, Position end) {
       break;
     }
   }
-  overwritten_.store(window);
   if (reading_.load() < window || copying_.load() < window) {
     return false;
   }

@@ -38,12 +38,19 @@ def problem(files):
 
 
 class Tree(unittest.TestCase):
+    def users_of(self, pattern):
+        """Kernel files that have a line with it, apart from comments."""
+        kernels = SCRIPT.parents[1] / "kernels"
+        return {path.relative_to(kernels).as_posix() for path in kernels.rglob("*.cl")
+                for line in path.read_text().splitlines() if re.search(pattern, line.partition("//")[0])}
+
     def test_takes_dot_of_three_or_four_numbers_alone(self):
         """docs/decisions/0038: of float2 there is squared_magnitude()."""
-        kernels = SCRIPT.parents[1] / "kernels"
-        users = {path.relative_to(kernels).as_posix() for path in kernels.rglob("*.cl")
-                 for line in path.read_text().splitlines() if re.search(r"\bdot\(", line.partition("//")[0])}
-        self.assertLessEqual(users, {"imaging/spectrum_record.cl", "processors/srp_phat.cl", "processors/srp_phat/peel.cl"})
+        self.assertLessEqual(self.users_of(r"\bdot\("), {"imaging/spectrum_record.cl", "processors/srp_phat.cl", "processors/srp_phat/peel.cl"})
+
+    def test_makes_no_nan_of_a_product_with_zero(self):
+        """Mesa's compilers take 0 x for 0 whatever x is."""
+        self.assertEqual(self.users_of(r"(?<![\w.])0\.0f? \*|\* 0\.0f?(?![\w.])"), set())
 
 
 class Script(unittest.TestCase):

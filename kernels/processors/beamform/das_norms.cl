@@ -65,7 +65,7 @@ static inline void norms_of(const FLOATV x, const FLOATV y, const FLOATV z, cons
   const FLOATV value = 1.0f / sqrt(sum_g * sum_inverse);
 #endif
   const FLOATV nothing = used < FEWEST_MICROPHONES ? NAN : 0.0f;
-  *scale = (nearest < NEAREST ? (FLOATV)(NAN) : value) + nothing + 0.0f * x;  // 0 x is NaN where x is
+  *scale = ((nearest < NEAREST) | isnan(x) ? (FLOATV)(NAN) : value) + nothing;
   const FLOATV square = sum_source * sum_source;
   *restoring = square / (square - sum_source_2);
 }

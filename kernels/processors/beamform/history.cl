@@ -147,7 +147,7 @@ __kernel __attribute__((reqd_work_group_size(MAP_GROUP, 1, 1))) void history_map
 #elif METHOD == 1
   const FLOATV value = level * loadings[f] / divisor;
 #else
-  const FLOATV value = 1.0f / divisor + 0.0f * level;
+  const FLOATV value = isnan(level) ? (FLOATV)(NAN) : 1.0f / divisor;
 #endif
   store_floats(published + (size_t)f * PIXELS + first, PIXELS - first, value);
 }

@@ -491,20 +491,26 @@ TEST(IngestRing, HoldsForAThirdThreadWhatWasTakenOfTheNewestStream) {
   EXPECT_FALSE(ring.held());
 }
 
-/// Copies of a third thread are what was stored, or nothing, and neither writer nor reader loses anything by them.
+/// Copies of a third thread are what was stored, or nothing, and neither writer nor reader loses anything by them, but where
+/// the third is stopped within a copy for longer than the writer waits: 20 ms, which a busy machine may do now and then.
 TEST(IngestRing, AThirdThreadCopiesWhileBothGoOn) {
   IngestRing ring = small_ring(1024);
   constexpr std::uint64_t kAll = 200'000;
   std::atomic<bool> is_over{false};
+  std::uint64_t refused = 0;
+  std::uint64_t silent = 0;
   std::thread writer([&] {
     ring.begin_stream(1, 0);
     for (std::uint64_t first = 0; first < kAll; first += 25) {
       ASSERT_TRUE(ring.wait_for_room(25, kNeverNs));
-      EXPECT_EQ(store(ring, first, 25).stored, 25U);
+      const IngestRing::StoreResult result = store(ring, first, 25);
+      EXPECT_EQ(result.stored + result.refused, 25U);
+      refused += result.refused;
     }
     ring.end_stream();
   });
   std::uint64_t copied = 0;
+  std::uint64_t lacking = 0;
   std::thread third([&] {
     std::vector<std::uint32_t> words(40 * kWords);
     while (!is_over) {
@@ -515,7 +521,7 @@ TEST(IngestRing, AThirdThreadCopiesWhileBothGoOn) {
       }
       for (std::uint64_t first = held->first_element; first + 40 <= held->end_element; first += 40) {
         if (ring.copy_held(*held, first, words)) {
-          EXPECT_EQ(count_silence(words, first, kWords), 0U);
+          lacking += count_silence(words, first, kWords);
           ++copied;
         }
       }
@@ -525,14 +531,17 @@ TEST(IngestRing, AThirdThreadCopiesWhileBothGoOn) {
   ring.accept_stream();
   for (std::uint64_t first = 0; first < kAll; first += 40) {
     ASSERT_EQ(ring.wait_for(first + 40, kNeverNs), WaitResult::kReady);
-    EXPECT_EQ(take(ring, first, 40).silent, 0U);
+    silent += take(ring, first, 40).silent;
   }
   is_over = true;
   writer.join();
   third.join();
   EXPECT_GT(copied, 0U);
-  EXPECT_EQ(ring.counters().overrun, 0U);
-  EXPECT_EQ(ring.counters().delivered, kAll);
+  EXPECT_LT(refused, kAll / 100);
+  EXPECT_TRUE(refused > 0 || lacking == 0) << lacking;
+  EXPECT_EQ(silent, refused);
+  EXPECT_EQ(ring.counters().overrun, refused);
+  EXPECT_EQ(ring.counters().delivered, kAll - refused);
   expect_conserved(ring.counters());
 }
 

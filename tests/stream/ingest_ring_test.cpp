@@ -491,8 +491,9 @@ TEST(IngestRing, HoldsForAThirdThreadWhatWasTakenOfTheNewestStream) {
   EXPECT_FALSE(ring.held());
 }
 
-/// Copies of a third thread are what was stored, or nothing, and neither writer nor reader loses anything by them, but where
-/// the third is stopped within a copy for longer than the writer waits: 20 ms, which a busy machine may do now and then.
+/// Copies of a third thread are what was stored, or nothing, and neither writer nor reader loses anything by them, but
+/// where the third is stopped within a copy for longer than the writer waits: 20 ms, which a busy machine may do now
+/// and then.
 TEST(IngestRing, AThirdThreadCopiesWhileBothGoOn) {
   IngestRing ring = small_ring(1024);
   constexpr std::uint64_t kAll = 200'000;

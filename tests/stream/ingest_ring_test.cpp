@@ -362,6 +362,20 @@ TEST(IngestRing, TwoThreadsLoseNothingUncounted) {
   EXPECT_GT(counters.delivered, 0U);
 }
 
+TEST(IngestRing, GivesWhatAWaitFoundWhateverBeganMeanwhile) {
+  IngestRing ring = small_ring(512);
+  ring.begin_stream(1, 0);
+  ring.accept_stream();
+  store(ring, 0, 10);
+  EXPECT_EQ(ring.wait_for(10, 0), WaitResult::kReady);
+  for (std::uint32_t id = 2; id < 40; ++id) {
+    ring.begin_stream(id, 0);
+  }
+  EXPECT_EQ(take(ring, 0, 10).silent, 0U);
+  EXPECT_EQ(ring.wait_for(20, 0), WaitResult::kNewStream);
+  expect_conserved(ring.counters());
+}
+
 TEST(IngestRing, GivesAgainWhatWasTaken) {
   IngestRing ring = small_ring(128);
   ring.begin_stream(1, 1000);

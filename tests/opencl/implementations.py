@@ -32,9 +32,8 @@ FREQUENCIES = (1, 5)
 # What is known of failures and of what was left out; the page ends with it.
 REASONS = """`DotProductDeathTest.AutoStoresNoChoice...` breaks PoCL's compiler on purpose, so it fails where there is none. PoCL 6 leaves out the groups of a GPU
 of `FusedPnah`, which it compiles wrongly ([decision 23](../decisions/0023-kernels-that-pocl-compiles-wrongly.md)); processors take other groups. The tests of imaging
-that fail on rusticl ask for the fused path, or for kernels in double precision, which llvmpipe has not; `device.fft: auto` takes another path there. Its nine
-failures of far maps are pixels that are a number on one side and none on the other; why was not found, and a map of 121 x 121 angles by `nearfield replay` was
-that of PoCL within 1e-6 of its maximum. Intel's OpenCL for processors once took two `dot()` in one loop for one another
+that fail on rusticl ask for the fused path, or for kernels in double precision, which llvmpipe has not; `device.fft: auto` takes another path there.
+Mesa takes zero times NaN for zero, which once gave far maps numbers at pixels without a place: no kernel multiplies by zero now. Intel's OpenCL for processors once took two `dot()` in one loop for one another
 ([decision 38](../decisions/0038-no-dot-of-two-numbers.md)); no kernel has them now.
 
 What was not reached in the time of a table made on a busy machine is right on PoCL 3.1 and 6.0 in `./dev test`. PoCL 5.0 is that of a machine with Ubuntu 24.04, on which

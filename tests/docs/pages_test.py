@@ -22,6 +22,9 @@ import markdown
 import schema
 import session
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from program import Program  # noqa: E402
+
 PROGRAM = re.compile(r"(?:[A-Z_]+=\S*\s+)*(?:time |chrt -f \d+ )?(?:build/\S+/bin/)?"
                      r"(nearfieldd|nearfield|ring_stress|\w+_tests|\w+_fuzz|\./dev)(?=\s|$)")
 
@@ -64,16 +67,7 @@ class Programs:
 
     def tests(self, program):
         if program not in self._tests:
-            listed = subprocess.run([self.binaries / program, "--gtest_list_tests"], capture_output=True, text=True,
-                                    check=False).stdout
-            names, suite = [], ""
-            for line in listed.splitlines():
-                word = line.split("#")[0].strip()
-                if line.startswith("  "):
-                    names.append(suite + word)
-                elif word.endswith("."):
-                    suite = word
-            self._tests[program] = names
+            self._tests[program] = Program(self.binaries / program).tests()
         return self._tests[program]
 
     def accepts(self, setting, value):

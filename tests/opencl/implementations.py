@@ -2,7 +2,7 @@
 """Tests and times of the kernels on the OpenCL implementations that a machine has; `./dev devices` calls it.
 
     implementations.py FOLDER [NAME...] [OPTION...]     tests NAMEs, of /etc/OpenCL/vendors or `intel`, which is fetched; default: pocl intel
-    implementations.py --page FILE.json...              prints docs/results/opencl.md
+    implementations.py --page FILE.json...              makes docs/results/opencl.md anew, down to its notes, which stay
 
 FOLDER/NAME.json has the device, the tests of each suite that were right, failed and were not reached, their seconds, the frame times by the
 number of frequencies, those of PoCL in the same run, and the largest difference of the demo's images from those in FOLDER/images.h5, which the
@@ -25,22 +25,14 @@ import sys
 import time
 import tomllib
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from program import Program  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SUITES = ("cl", "frontend", "imaging", "processors", "accuracy")
 VENDORS = pathlib.Path("/etc/OpenCL/vendors")
 FREQUENCIES = (1, 5)
-# What is known of failures and of what was left out; the page ends with it.
-REASONS = """`DotProductDeathTest.AutoStoresNoChoice...` breaks PoCL's compiler on purpose, so it fails where there is none. PoCL 6 leaves out the groups of a GPU
-of `FusedPnah`, which it compiles wrongly ([decision 23](../decisions/0023-kernels-that-pocl-compiles-wrongly.md)); processors take other groups. The tests of imaging
-that fail on rusticl ask for the fused path, or for kernels in double precision, which llvmpipe has not; `device.fft: auto` takes another path there.
-Mesa takes zero times NaN for zero, which once gave far maps numbers at pixels without a place: no kernel multiplies by zero now. Intel's OpenCL for processors once took two `dot()` in one loop for one another
-([decision 38](../decisions/0038-no-dot-of-two-numbers.md)); no kernel has them now.
-
-What was not reached in the time of a table made on a busy machine is right on PoCL 3.1 and 6.0 in `./dev test`. PoCL 5.0 is that of a machine with Ubuntu 24.04, on which
-the programs of Debian 12 ran with their libraries. On an H200, which this table's run did not get, `cl` and `processors` were right before it was made (`bench/gpu/run.sh`).
-
-`pip install intel-opencl-rt intel-cmplr-lib-rt` brings Intel's into an environment of Python, as the wheel's extra `cpu` does. A file such as
-`/etc/OpenCL/vendors/intel.icd` whose one line is the path of its `lib/libintelocl.so` lets every program find it, and `Intel` as `device.platform` chooses it."""
+PAGE, NOTES = ROOT / "docs/results/opencl.md", "## Notes\n"
 PLATFORMS = {"pocl": "Portable Computing Language", "intel": "Intel(R) OpenCL", "rusticl": "rusticl", "nvidia": "NVIDIA CUDA", "oclgrind": "Oclgrind"}
 
 
@@ -49,8 +41,9 @@ def environment_of(name, cache):
     folders = {key: cache / name / key for key in ("OCL_ICD_VENDORS", "NEARFIELD_CACHE_DIR", "POCL_CACHE_DIR")}
     for folder in folders.values():
         folder.mkdir(parents=True, exist_ok=True)
-    if name != "intel" and not (VENDORS / f"{name}.icd").exists():
-        sys.exit(f"expected intel or one of {sorted(icd.stem for icd in VENDORS.glob('*.icd'))}, found {name}")
+    installed = {icd.stem for icd in VENDORS.glob("*.icd")} | {"intel"}
+    if name not in installed & PLATFORMS.keys():
+        sys.exit(f"expected one of {sorted(installed & PLATFORMS.keys())}, found {name}")
     driver = intel_from_pypi(cache / name / "python") if name == "intel" else (VENDORS / f"{name}.icd").read_text()
     (folders["OCL_ICD_VENDORS"] / "one.icd").write_text(f"{driver}\n")
     return os.environ | {key: str(folder) for key, folder in folders.items()} | {"RUSTICL_ENABLE": "llvmpipe"}
@@ -67,24 +60,11 @@ def intel_from_pypi(folder):
 
 
 def device_of(name, options, environment):
-    """The only device that the programs find, which has to be the implementation's: a loader may look elsewhere."""
+    """The first device that the programs find; all have to be the implementation's: a loader may look elsewhere."""
     devices = json.loads(output_of(options.programs / "nearfield", "devices", "--json", environment=environment))
-    if [device["platform"] for device in devices] != [PLATFORMS.get(name, devices and devices[0]["platform"])]:
-        sys.exit(f"{name}: expected one device of {PLATFORMS.get(name, 'one platform')}, found {devices}")
+    if {device["platform"] for device in devices} != {PLATFORMS[name]}:
+        sys.exit(f"{name}: expected devices of {PLATFORMS[name]} alone, found {devices}")
     return devices[0]
-
-
-def names_of(program):
-    """The tests of a program, in its order."""
-    listed = subprocess.run([program, "--gtest_list_tests"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    names, case = [], ""
-    for line in listed.splitlines():
-        word = line.split("#")[0].strip()
-        if line.startswith("  "):
-            names.append(case + word)
-        elif word.endswith("."):
-            case = word
-    return [name for name in names if "DISABLED_" not in name]
 
 
 def run_share(program, names, environment, end_s, folder, number):
@@ -115,7 +95,7 @@ def run_share(program, names, environment, end_s, folder, number):
 
 def run_suite(suite, options, environment, folder):
     program = options.programs / f"{suite}_tests"
-    names, begun_s = names_of(program), time.monotonic()
+    names, begun_s = [name for name in Program(program).tests() if "DISABLED_" not in name], time.monotonic()
     for old in folder.glob(f"{program.name}.*"):
         old.unlink()
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -221,19 +201,21 @@ def page_of(reports):
     for report in reports:
         failed = [test for suite in report["suites"].values() for test in suite["failed"]]
         lines.append(f"- {report['name']} {report['device']['driver']}: " + (", ".join(f"`{test}`" for test in failed) or "nothing") + ".")
-    return "\n".join(lines) + "\n\n" + REASONS
+    return "\n".join(lines) + "\n\n"
 
 
 def main():
     if sys.argv[1:2] == ["--page"]:
-        print(page_of([json.loads(pathlib.Path(name).read_text()) for name in sys.argv[2:]]))
+        kept = PAGE.read_text().partition(NOTES)
+        PAGE.write_text(page_of([json.loads(pathlib.Path(name).read_text()) for name in sys.argv[2:]]) + "".join(kept[1:]))
         return 0
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build/release/bin")
     parser.add_argument("--limit", type=float, default=3600, help="seconds of one suite on one implementation")
-    parser.add_argument("--suites", metavar="LIST", help="of those tests; FOLDER keeps what it has of the others", type=lambda text: text.split(",") if text else [], default=SUITES)
+    parser.add_argument("--suites", metavar="LIST", type=lambda text: text.split(",") if text else [], default=SUITES,
+                        help="of those tests; FOLDER keeps what it has of the others")
     parser.add_argument("--rounds", type=int, default=2, help="of frame times")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--command", required=True, help="what the page says of how it was made")

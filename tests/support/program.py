@@ -24,6 +24,17 @@ class Program:
             raise RuntimeError(f"{self.path.name} {' '.join(map(str, arguments))}: {done.returncode}: {done.stderr}")
         return done
 
+    def tests(self):
+        """The tests of a program of GoogleTest, in its order."""
+        names, case = [], ""
+        for line in self.require("--gtest_list_tests").stdout.splitlines():
+            word = line.split("#")[0].strip()
+            if line.startswith("  "):
+                names.append(case + word)
+            elif word.endswith("."):
+                case = word
+        return names
+
 
 def sets(settings):
     """Options for settings such as "array.rows=8"."""

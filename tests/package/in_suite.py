@@ -30,6 +30,10 @@ def main():
         if (SOURCE.parent / "shared").is_dir():
             (root.folder / "srv/shared").mkdir()
             package_test.run("mount", "--bind", "-o", "ro", SOURCE.parent / "shared", root.folder / "srv/shared")
+        for name in ("capture.h5", "images.h5"):  # with which `devices` compares
+            if (SOURCE / "build/opencl" / name).exists():
+                (tree / "build/opencl").mkdir(parents=True, exist_ok=True)
+                shutil.copy(SOURCE / "build/opencl" / name, tree / "build/opencl")
         compiled = cache / f"ccache-{suite}"
         compiled.mkdir(exist_ok=True)
         (root.folder / "root/.cache/ccache").mkdir(parents=True)
@@ -40,7 +44,7 @@ def main():
         for made in ("packages", "opencl"):
             if (tree / "build" / made).is_dir():
                 shutil.rmtree(cache / f"{made}-{suite}", ignore_errors=True)
-                shutil.copytree(tree / "build" / made, cache / f"{made}-{suite}", ignore=shutil.ignore_patterns("cache"))
+                shutil.copytree(tree / "build" / made, cache / f"{made}-{suite}", ignore=shutil.ignore_patterns("cache", "*.h5"))
     finally:
         for mounted in ("srv/shared", "root/.cache/ccache"):
             subprocess.run(["umount", "-l", root.folder / mounted], check=False, stderr=subprocess.DEVNULL)

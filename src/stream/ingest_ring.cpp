@@ -131,7 +131,7 @@ bool IngestRing::make_room(Position begin, Position end) {
   const Position head = head_.load(std::memory_order_relaxed);
   const bool is_gap = begin - std::min(begin, head) >= settings_.elements;
   const Position window = end > settings_.elements ? end - settings_.elements : 0;
-  // First, so that what a reader sees as lost by the next store is not given again by take_again().
+  // Before frozen_: what a reader of frozen_ counts as lost, take_again() must not give.
   overwritten_.store(window);
   Position frozen = frozen_.load();
   while (frozen < window) {

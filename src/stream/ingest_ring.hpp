@@ -158,9 +158,9 @@ struct TakeResult {
 /// - reading_: the reader announces where it copies before it advances frozen_; the writer does not touch slots from
 ///   there on, and waits if it would have to.
 /// - copying_: like reading_, for a third thread, that of copy_held(), which advances nothing.
-/// - overwritten_: the writer stores the limit below which it may overwrite before it loads reading_; a reader of old
-///   elements stores reading_ first, then loads this, so that at least one of the two sees the other's value and backs
-///   off.
+/// - overwritten_: the writer stores the limit below which it may overwrite before it advances frozen_ and loads
+///   reading_; a reader of old elements stores reading_ first, then loads this, so that at least one of the two sees
+///   the other's value and backs off.
 class IngestRing {
  public:
   /// Throws ConfigError when the sizes make no sense.

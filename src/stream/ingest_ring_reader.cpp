@@ -202,7 +202,7 @@ TakeResult IngestRing::take(std::uint64_t first_element, std::span<std::uint32_t
                             std::vector<MissingRun>* missing, Copying copying) {
   const Position first = position_of(first_element);
   const Position end = first + words.size() / settings_.words_per_element;
-  // So many streams may have begun since wait_for() that the end of this one is forgotten: then its word is taken.
+  // The ring no longer has this stream's end once kStreams others have begun since wait_for(): what that found stands.
   const auto is_past_the_end = [&] { return end > accepted_end() && streams_begun_.load() - accepted_ < kStreams; };
   if (accepted_ == 0 || first < cursor_ || end < first || is_past_the_end()) {
     throw Error(ExitCode::kInternal, fmt::format("ring: {} elements from {} are not there to take",

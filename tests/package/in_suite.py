@@ -42,7 +42,7 @@ def main():
                               env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8",
                                    "HOME": "/root", "NEARFIELD_SUITE": suite, "PIP_CERT": str(CERTIFICATES)})
         for made in ("packages", "opencl"):
-            if (tree / "build" / made).is_dir():
+            if any(path.suffix != ".h5" for path in (tree / "build" / made).glob("*")):  # else what an earlier command made stays
                 shutil.rmtree(cache / f"{made}-{suite}", ignore_errors=True)
                 shutil.copytree(tree / "build" / made, cache / f"{made}-{suite}", ignore=shutil.ignore_patterns("cache", "*.h5"))
     finally:

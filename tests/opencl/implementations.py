@@ -142,8 +142,7 @@ def difference(options, environment, folder):
 
 def measure(options):
     environments = {name: environment_of(name, options.folder.absolute() / "cache") for name in options.names or ["pocl", "intel"]}
-    options.commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], stdout=subprocess.PIPE, text=True,
-                                    check=False).stdout.strip()
+    options.commit = options.commit or output_of("git", "-C", ROOT, "describe", "--always", "--dirty", environment=None).strip()
     reports = {}
     for name, environment in environments.items():
         device = device_of(name, options, environment)
@@ -218,6 +217,7 @@ def main():
                         help="of those tests; FOLDER keeps what it has of the others")
     parser.add_argument("--rounds", type=int, default=2, help="of frame times")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--commit", help="that the programs were built from, where that is not this tree's")
     parser.add_argument("--command", required=True, help="what the page says of how it was made")
     options = parser.parse_intermixed_args()
     options.folder.mkdir(parents=True, exist_ok=True)

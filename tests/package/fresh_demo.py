@@ -9,6 +9,7 @@ where the command fails or its pictures are not there. How long it took is print
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -17,7 +18,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import package_test  # noqa: E402
 
-FOLDER = "root/nearfield"
+FOLDER = "srv/nearfield"  # not in /root, which tests as another user cannot enter
+CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
 PROCESSORS = 2
 # What `./dev demo` prints where a part begins.
 PARTS = (("apt", r"== installing "), ("build", r"== building "), ("run", r"== simulating "))
@@ -28,7 +30,7 @@ def started(root, command):
     used = sorted(os.sched_getaffinity(0))[:PROCESSORS]
     words = ["taskset", "-c", ",".join(map(str, used)), "chroot", root.folder, "/bin/bash", "-c", f"cd /{FOLDER} && ./dev {command}"]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8"})
+                            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "PIP_CERT": f"/{CERTIFICATES}"})
 
 
 def timed_parts(root):
@@ -49,6 +51,7 @@ def timed_parts(root):
 
 
 def time_tests(root):
+    shutil.copy(f"/{CERTIFICATES}", root.folder / CERTIFICATES)  # a proxy that this machine trusts may stand before PyPI
     begun_s, output = time.monotonic(), ""
     with started(root, "test") as test:
         for line in test.stdout:
@@ -67,6 +70,10 @@ def main():
     root = package_test.Root(package_test.make_base(cache, *words[1:2]), cache)
     try:
         package_test.run("git", "clone", "-q", "--no-local", package_test.SOURCE, root.folder / FOLDER)
+        data = package_test.SOURCE.parent / "shared"
+        if data.is_dir():
+            (root.folder / "srv/shared").mkdir()
+            package_test.run("mount", "--bind", "-o", "ro", data, root.folder / "srv/shared")
         commit = package_test.run("git", "-C", root.folder / FOLDER, "rev-parse", "--short=12", "HEAD").strip()
         before = os.getloadavg()[0]
         parts = timed_parts(root)
@@ -78,6 +85,9 @@ def main():
         if "--test" in sys.argv:
             time_tests(root)
     finally:
+        subprocess.run(["umount", "-l", root.folder / "srv/shared"], check=False, stderr=subprocess.DEVNULL)
+        if (root.folder / "srv/shared").is_mount():  # what it holds is not this system's to remove
+            sys.exit(f"{root.folder}/srv/shared: expected no mount, found one that stays")
         root.remove()
 
 

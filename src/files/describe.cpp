@@ -192,11 +192,13 @@ std::string text_of_end(const std::optional<nfr::EndInfo>& end) {
 
 void add_recorded_bits(Facts& facts, const nfr::Reader& reader) {
   const nfr::BitsSummary& bits = reader.summary().bits;
-  facts.add("bits", "{} records, bit-times {} to {}, {:.6g} s", bits.records, bits.first_bit_time, bits.end_bit_time,
+  const char* const elements = reader.info().elements();
+  facts.add(reader.info().holds_samples() ? "samples" : "bits", "{} records, {} {} to {}, {:.6g} s", bits.records,
+            elements, bits.first_bit_time, bits.end_bit_time,
             static_cast<double>(bits.expected()) / reader.info().sample_rate_hz);
-  facts.add("", "{} bit-times = {} received + {} missing", bits.expected(), bits.received,
+  facts.add("", "{} {} = {} received + {} missing", bits.expected(), elements, bits.received,
             bits.expected() - bits.received);
-  facts.add("gaps", "{}: bit-times {}", bits.gaps, nfr::text_of_losses(bits));
+  facts.add("gaps", "{}: {} {}", bits.gaps, elements, nfr::text_of_losses(bits));
 }
 
 void add_recorded_processor(Facts& facts, const nfr::EpochSummary& epoch, bool is_first_of_epoch) {
@@ -222,11 +224,14 @@ void describe_recording(Facts& facts, const std::filesystem::path& path) {
   const nfr::FileInfo& info = reader.info();
   const nfr::Summary& summary = reader.summary();
   add_measurement(facts, info.measurement);
-  if (summary.bits.records > 0) {
+  const bool has_bits = summary.bits.records > 0 && !info.holds_samples();
+  if (has_bits) {
     facts.add("layout", "{}, {} words a bit-time", name_of(info.layout), reader.words_per_bit_time());
     facts.add("sensitivity", "{:.4g} dBFS at 1 Pa rms", info.measurement.sensitivity_dbfs);
+  } else if (info.holds_samples()) {
+    facts.add("values", "float32 of {} channels, 1 is {:.10g} Pa", reader.words_per_bit_time(), *info.pascal_per_unit);
   }
-  facts.add(summary.bits.records > 0 ? "bit rate" : "input rate", "{:.10g} Hz", info.sample_rate_hz);
+  facts.add(has_bits ? "bit rate" : "input rate", "{:.10g} Hz", info.sample_rate_hz);
   facts.add("host", "{}, boot {}", info.host, info.boot_id);
   if (!info.notes.empty()) {
     facts.add("notes", "{}", without_controls(info.notes));
@@ -241,9 +246,9 @@ void describe_recording(Facts& facts, const std::filesystem::path& path) {
     add_recorded_processor(facts, epoch, epochs.insert(epoch.epoch).second);
   }
   const nfr::Verification found = nfr::verify(reader);
-  facts.add("damage", "{} places ({} bytes, {} records lost), {} damaged payloads ({} bit-times)",
-            summary.damaged_places, summary.damaged_bytes, summary.lost_records, found.damaged_payloads,
-            found.damaged_bit_times);
+  facts.add("damage", "{} places ({} bytes, {} records lost), {} damaged payloads ({} {})", summary.damaged_places,
+            summary.damaged_bytes, summary.lost_records, found.damaged_payloads, found.damaged_bit_times,
+            info.elements());
   facts.add("tail", "{} bytes of an incomplete record", summary.tail_bytes);
   facts.add("end", "{}", text_of_end(summary.end));
 }

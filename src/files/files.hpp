@@ -161,8 +161,9 @@ class ChannelChoice {
 };
 
 /// Reader of samples of all microphones over time, from Acoular's HDF5 (/time_data float32 [sample][channel], attribute
-/// sample_freq), WAV and RF64, universal files (datasets 58 and 58b) and MATLAB's files: docs/use/time_data.md. Files
-/// of any length are read piece by piece, except for compressed variables of MATLAB files of level 5.
+/// sample_freq), WAV and RF64, universal files (datasets 58 and 58b), MATLAB's files and recordings of samples:
+/// docs/use/time_data.md. Files of any length are read piece by piece, except for compressed variables of MATLAB files
+/// of level 5.
 class TimeDataReader {
  public:
   /// `channels` are array.channels.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <iterator>
 #include <optional>
@@ -22,18 +23,21 @@
 namespace nearfield {
 namespace {
 
-/// Bits of a file from the first on, with silence where they are missing.
-class BitFile {
+/// Bits or samples of a live stream in a file from the first on, with silence where they are missing. What is said of
+/// bit-times holds of samples where there are samples.
+class StreamFile {
  public:
-  virtual ~BitFile() = default;
+  virtual ~StreamFile() = default;
   [[nodiscard]] virtual CaptureInfo info() const = 0;
+  /// Of samples; none: bits.
+  [[nodiscard]] virtual std::optional<double> pascal_per_unit() const { return std::nullopt; }
   virtual void read(std::uint64_t first_bit_time, std::span<std::uint32_t> words) = 0;
   [[nodiscard]] virtual const std::vector<MaskChange>* masks() const { return nullptr; }
   /// Missing bits of the part that was read.
   MissingBits missing;
 };
 
-class CaptureBits : public BitFile {
+class CaptureBits : public StreamFile {
  public:
   explicit CaptureBits(const std::filesystem::path& path) : reader_(path) { missing.runs() = reader_.missing(); }
   [[nodiscard]] CaptureInfo info() const override { return reader_.info(); }
@@ -45,9 +49,9 @@ class CaptureBits : public BitFile {
   CaptureReader reader_;
 };
 
-class RecordedBits : public BitFile {
+class RecordedStream : public StreamFile {
  public:
-  explicit RecordedBits(const std::filesystem::path& path) : reader_(path) {
+  explicit RecordedStream(const std::filesystem::path& path) : reader_(path) {
     if (reader_.summary().bits.records == 0) {
       throw DataError(fmt::format("{}: expected bits, found a recording of {} images without any", path.string(),
                                   reader_.summary().frames));
@@ -55,6 +59,7 @@ class RecordedBits : public BitFile {
     reader_.require_plausible_span(reader_.summary().bits.first_bit_time, reader_.summary().bits.end_bit_time);
   }
   [[nodiscard]] CaptureInfo info() const override { return reader_.capture_info(); }
+  [[nodiscard]] std::optional<double> pascal_per_unit() const override { return reader_.info().pascal_per_unit; }
   [[nodiscard]] const std::vector<MaskChange>* masks() const override {
     return reader_.masks().empty() ? nullptr : &reader_.masks();
   }
@@ -76,41 +81,36 @@ class RecordedBits : public BitFile {
 };
 
 /// Windows start at multiples of the hop in the stream, wherever the file was begun.
-std::uint64_t bits_before_first_window(const CaptureInfo& capture, int hop_words) {
-  const std::uint64_t hop_bits = static_cast<std::uint64_t>(hop_words) * kBitsPerWord;
-  return (hop_bits - capture.first_bit_time % hop_bits) % hop_bits;
+std::uint64_t before_first_window(const CaptureInfo& capture, std::uint64_t hop_elements) {
+  return (hop_elements - capture.first_bit_time % hop_elements) % hop_elements;
 }
 
-class BitRecording : public Recording {
+/// A capture, or the bits or samples of a live stream.
+class StreamRecording : public Recording {
  public:
-  BitRecording(std::unique_ptr<BitFile> file, const std::filesystem::path& path, const Settings& settings)
-      : file_(std::move(file)), feed_(in_words(settings).front_end) {
-    (void)pascal_per_unit_for(settings, path.string(), true);
-    const CaptureInfo capture = file_->info();
-    const Settings used = with_clock(reconcile(settings, capture.measurement, &capture.layout, path.string()),
-                                     capture.sample_rate_hz, path.string());
-    skipped_bit_times_ = bits_before_first_window(capture, in_words(used).front_end.hop_samples);
-    stream_samples_ = (capture.first_bit_time + skipped_bit_times_) / kBitsPerWord;
+  StreamRecording(std::unique_ptr<StreamFile> file, const std::filesystem::path& path, const Settings& settings)
+      : file_(std::move(file)),
+        pascal_per_unit_(file_->pascal_per_unit()),
+        per_sample_(pascal_per_unit_ ? 1 : kBitsPerWord),
+        capture_(file_->info()),
+        plan_(plan_of(settings, path.string())),
+        feed_(plan_.settings.front_end) {
+    const auto hop_samples = static_cast<std::uint64_t>(plan_.settings.front_end.hop_samples);
+    skipped_ = before_first_window(capture_, hop_samples * per_sample_);
+    stream_samples_ = (capture_.first_bit_time + skipped_) / per_sample_;
     feed_.begin(stream_samples_);
-    info_ = {.kind = FileKind::kCapture,
-             .name = path.string(),
-             .sample_rate_hz = capture.sample_rate_hz / kBitsPerWord,
-             .samples = (capture.bit_times - std::min(capture.bit_times, skipped_bit_times_)) / kBitsPerWord,
-             .bits_per_sample = kBitsPerWord,
-             .start_time_ns =
-                 capture.start_time_ns + std::llround(static_cast<double>(skipped_bit_times_) / capture.sample_rate_hz *
-                                                      static_cast<double>(kNsPerSecond)),
-             .start_rate_hz = capture.sample_rate_hz,
-             .first_bit_time = capture.first_bit_time + skipped_bit_times_,
-             .first_hop = stream_samples_ / static_cast<std::uint64_t>(in_words(used).front_end.hop_samples)};
-    validate(used, capture.sample_rate_hz / used.front_end.decimation);
-    plan_ = {.settings = in_words(used),
-             .input = InputForm::kBits,
-             .sample_rate_hz = info_.sample_rate_hz,
-             .spectra_hz = {},
-             .files = array_files_on_disk()};
-    notes_ = corrections(settings, capture.measurement, info_.name);
-    words_per_sample_ = static_cast<std::uint64_t>(capture.words_per_bit_time) * kBitsPerWord;
+    info_ = {
+        .kind = FileKind::kCapture,
+        .name = path.string(),
+        .sample_rate_hz = plan_.sample_rate_hz,
+        .samples = (capture_.bit_times - std::min(capture_.bit_times, skipped_)) / per_sample_,
+        .bits_per_sample = static_cast<int>(per_sample_),
+        .start_time_ns = capture_.start_time_ns + std::llround(static_cast<double>(skipped_) / capture_.sample_rate_hz *
+                                                               static_cast<double>(kNsPerSecond)),
+        .start_rate_hz = capture_.sample_rate_hz,
+        .first_bit_time = capture_.first_bit_time + skipped_,
+        .first_hop = stream_samples_ / hop_samples};
+    words_per_sample_ = static_cast<std::uint64_t>(capture_.words_per_bit_time) * per_sample_;
   }
   [[nodiscard]] const InputInfo& info() const override { return info_; }
   [[nodiscard]] const EnginePlan& plan() const override { return plan_; }
@@ -118,10 +118,7 @@ class BitRecording : public Recording {
   [[nodiscard]] const std::vector<MaskChange>* masks() const override { return file_->masks(); }
   Batch begin(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
     const std::uint64_t first_window = stream_samples_ + first_sample;
-    const SampleSpan feed = feed_.next(first_window, windows, engine);
-    const std::span<std::uint32_t> room = engine.room_for_bits((feed.end - feed.first) * words_per_sample_);
-    file_->read(bit_time_of(feed.first - stream_samples_), room);
-    engine.push_bits(feed.first, room);
+    feed(feed_.next(first_window, windows, engine), engine);
     const std::uint64_t needed = feed_.begin_of(first_window, engine) - stream_samples_;
     file_->missing.forget_before(bit_time_of(std::min(needed, std::exchange(needed_before_, needed))));
     const StreamClock clock(plan_.settings.front_end);
@@ -144,18 +141,63 @@ class BitRecording : public Recording {
  private:
   /// Bit-time in the file of a sample counted from its first window. The engine counts samples from the stream's
   /// bit-time 0, so that frames equal the live stream's to the last bit.
-  [[nodiscard]] std::uint64_t bit_time_of(std::uint64_t sample) const {
-    return sample * kBitsPerWord + skipped_bit_times_;
+  [[nodiscard]] std::uint64_t bit_time_of(std::uint64_t sample) const { return sample * per_sample_ + skipped_; }
+
+  EnginePlan plan_of(const Settings& settings, const std::string& name) {
+    (void)pascal_per_unit_for(settings, name, true);
+    notes_ = corrections(settings, capture_.measurement, name);
+    const double rate_hz = capture_.sample_rate_hz / static_cast<double>(per_sample_);
+    const WireLayout* const layout = pascal_per_unit_ ? nullptr : &capture_.layout;
+    Settings used = reconcile(settings, capture_.measurement, layout, name);
+    if (pascal_per_unit_) {
+      (void)take_samples(used);
+      validate(used, rate_hz);
+    } else {
+      used = with_clock(used, capture_.sample_rate_hz, name);
+      validate(used, capture_.sample_rate_hz / used.front_end.decimation);
+      used = in_words(used);
+    }
+    return {.settings = used,
+            .input = pascal_per_unit_ ? InputForm::kSamples : InputForm::kBits,
+            .sample_rate_hz = rate_hz,
+            .spectra_hz = {},
+            .files = array_files_on_disk()};
   }
-  std::unique_ptr<BitFile> file_;
-  std::uint64_t needed_before_ = 0;  ///< first sample that the batch begun last, with its history, needs
-  Feeder feed_;
-  InputInfo info_;
-  EnginePlan plan_;
+
+  void feed(const SampleSpan& span, Engine& engine) {
+    const std::uint64_t words = span.size() * words_per_sample_;
+    if (!pascal_per_unit_) {
+      const std::span<std::uint32_t> room = engine.room_for_bits(words);
+      file_->read(bit_time_of(span.first - stream_samples_), room);
+      engine.push_bits(span.first, room);
+      return;
+    }
+    turn_ = 1 - turn_;
+    std::vector<float>& values = values_.at(turn_);
+    words_.resize(words);
+    values.resize(words);
+    file_->read(bit_time_of(span.first - stream_samples_), words_);
+    std::transform(words_.begin(), words_.end(), values.begin(), [this](std::uint32_t word) {
+      return static_cast<float>(static_cast<double>(std::bit_cast<float>(word)) * *pascal_per_unit_);
+    });
+    engine.push_samples(span.first, values);
+  }
+
+  std::unique_ptr<StreamFile> file_;
+  std::optional<double> pascal_per_unit_;  ///< of samples; none: bits
+  std::uint64_t per_sample_;               ///< bit-times
+  CaptureInfo capture_;
   std::vector<std::string> notes_;
+  EnginePlan plan_;
+  Feeder feed_;
+  std::uint64_t needed_before_ = 0;  ///< first sample that the batch begun last, with its history, needs
+  InputInfo info_;
   std::uint64_t words_per_sample_ = 0;
-  std::uint64_t skipped_bit_times_ = 0;
+  std::uint64_t skipped_ = 0;         ///< bit-times before the first window
   std::uint64_t stream_samples_ = 0;  ///< stream samples before the first window
+  std::vector<std::uint32_t> words_;
+  std::array<std::vector<float>, 2> values_;  ///< alternating: each must stay until the batch after its own is begun
+  std::size_t turn_ = 0;
 };
 
 class SampleRecording : public Recording {
@@ -292,9 +334,9 @@ std::unique_ptr<Recording> open_recording(const std::filesystem::path& path, con
   const FileKind kind = detect_file_kind(path);
   switch (kind) {
     case FileKind::kCapture:
-      return std::make_unique<BitRecording>(std::make_unique<CaptureBits>(path), path, settings);
+      return std::make_unique<StreamRecording>(std::make_unique<CaptureBits>(path), path, settings);
     case FileKind::kRecording:
-      return std::make_unique<BitRecording>(std::make_unique<RecordedBits>(path), path, settings);
+      return std::make_unique<StreamRecording>(std::make_unique<RecordedStream>(path), path, settings);
     case FileKind::kTimeData:
       return std::make_unique<SampleRecording>(path, settings);
     case FileKind::kSpectra:

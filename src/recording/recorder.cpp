@@ -22,10 +22,6 @@ constexpr std::size_t kMostMasks = 64;
 /// Share of a lane's bits that is added for headers.
 constexpr double kHeaderShare = 0.05;
 
-std::uint64_t wire_words(const nfr::FileInfo& info) {
-  return static_cast<std::uint64_t>(words_per_bit_time(info.layout, info.measurement.geometry));
-}
-
 std::uint64_t queue_bytes(std::int64_t bytes) { return static_cast<std::uint64_t>(bytes); }
 
 std::uint64_t history_bit_times(const RecorderOptions& options) {
@@ -36,7 +32,7 @@ std::uint64_t bits_capacity(const RecorderOptions& options) {
   if (!options.bits) {
     return 0;
   }
-  const std::uint64_t bytes = history_bit_times(options) * wire_words(options.info) * sizeof(std::uint32_t);
+  const std::uint64_t bytes = history_bit_times(options) * options.info.words_per_element() * sizeof(std::uint32_t);
   return queue_bytes(options.settings.bits_queue_bytes) + bytes +
          static_cast<std::uint64_t>(kHeaderShare * static_cast<double>(bytes));
 }
@@ -78,7 +74,7 @@ std::optional<limits::LimitPlan> level_of(const ResultHeader& header, double abo
 
 Recorder::Recorder(RecorderOptions options)
     : options_(checked(std::move(options))),
-      bits_(bits_capacity(options_), history_bit_times(options_), wire_words(options_.info)),
+      bits_(bits_capacity(options_), history_bit_times(options_), options_.info.words_per_element()),
       images_(options_.images ? queue_bytes(options_.settings.images_queue_bytes) : 0, history_bit_times(options_)),
       thread_([this] { run(); }) {}
 

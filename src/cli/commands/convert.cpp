@@ -33,17 +33,18 @@ bool converts_bits(const ConvertArguments& arguments, const nfr::Summary& summar
 }
 
 void convert_bits(const ConvertArguments& arguments, nfr::Reader& reader) {
+  const char* const elements = reader.info().elements();
   nfr::ConvertedBits result;
   {
     Progress progress("convert");
     result = nfr::convert_bits(reader, arguments.output, arguments.range, [&](double share) { progress.show(share); });
   }
   if (result.missing_bit_times > 0) {
-    spdlog::warn("{} bit-times are missing, in {} runs; they are silence, and /missing lists them",
-                 result.missing_bit_times, result.runs);
-    spdlog::warn("of the whole recording, bit-times {}", nfr::text_of_losses(reader.summary().bits));
+    spdlog::warn("{} {} are missing, in {} runs; they are silence{}", result.missing_bit_times, elements, result.runs,
+                 reader.info().holds_samples() ? ", and time data does not say where" : ", and /missing lists them");
+    spdlog::warn("of the whole recording, {} {}", elements, nfr::text_of_losses(reader.summary().bits));
   }
-  fmt::print("{}: {} bit-times from {}, {} of them missing\n", arguments.output, result.bit_times,
+  fmt::print("{}: {} {} from {}, {} of them missing\n", arguments.output, result.bit_times, elements,
              arguments.range.from.value_or(reader.summary().bits.first_bit_time), result.missing_bit_times);
 }
 
@@ -85,12 +86,14 @@ void run(const ConvertArguments& arguments) {
 
 void add_convert(CLI::App& app) {
   auto arguments = std::make_shared<ConvertArguments>();
-  CLI::App* command = app.add_subcommand("convert", "Turn a live recording (.nfr) into HDF5: a capture, or images");
+  CLI::App* command =
+      app.add_subcommand("convert", "Turn a live recording (.nfr) into HDF5: a capture, time data, or images");
   command->add_option("input", arguments->input, "recording")->required();
-  command->add_option("-o,--output", arguments->output, "capture or images, HDF5")->required();
-  command->add_option("--what", arguments->what, "bits or images, where the recording holds both")
+  command->add_option("-o,--output", arguments->output, "capture, time data of a recording of samples, or images, HDF5")
+      ->required();
+  command->add_option("--what", arguments->what, "bits (or samples) or images, where the recording holds both")
       ->check(CLI::IsMember({"bits", "images"}));
-  command->add_option("--from", arguments->range.from, "first bit-time of the stream, or index of an image");
+  command->add_option("--from", arguments->range.from, "first bit-time or sample of the stream, or index of an image");
   command->add_option("--to", arguments->range.to, "one after the last");
   command->add_option("--epoch", arguments->frames.epoch, "of the images, where there are several");
   command->add_option("--processor", arguments->frames.processor,

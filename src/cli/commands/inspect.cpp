@@ -187,9 +187,9 @@ std::vector<std::string> next_steps(FileKind kind, const std::vector<FileFact>& 
     case FileKind::kCapture:
       return {replay, "nearfield play " + file};
     case FileKind::kRecording:
-      return has_fact(facts, "bits", "0 records")
-                 ? std::vector<std::string>{fmt::format("nearfield convert {} -o images.h5", file)}
-                 : std::vector<std::string>{replay, "nearfield play " + file};
+      return has_fact(facts, "bits", "") || has_fact(facts, "samples", "")
+                 ? std::vector<std::string>{replay, "nearfield play " + file}
+                 : std::vector<std::string>{fmt::format("nearfield convert {} -o images.h5", file)};
     case FileKind::kTimeData:
     case FileKind::kSpectra:
       return {replay};

@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -15,7 +17,7 @@
 namespace nearfield::nfr {
 namespace {
 
-constexpr std::uint64_t kBitTimesAtOnce = 65536;
+constexpr std::uint64_t kWordsAtOnce = std::uint64_t{1} << 21U;
 
 struct Limits {
   std::uint64_t first;
@@ -92,6 +94,47 @@ const EpochSummary& epoch_to_convert(const Reader& reader, const FramesChoice& c
   return *epochs.front();
 }
 
+/// Takes the words of a recording piece by piece.
+class WordsOutput {
+ public:
+  virtual ~WordsOutput() = default;
+  virtual void append(std::span<const std::uint32_t> words) = 0;
+  virtual void finish(std::span<const MissingRun> missing) = 0;
+};
+
+class CaptureOutput : public WordsOutput {
+ public:
+  CaptureOutput(const std::filesystem::path& path, const CaptureInfo& info) : writer_(path, info) {}
+  void append(std::span<const std::uint32_t> words) override { writer_.append(words); }
+  void finish(std::span<const MissingRun> missing) override {
+    writer_.write_missing(missing);
+    writer_.finish();
+  }
+
+ private:
+  CaptureWriter writer_;
+};
+
+/// Acoular's time data, which has no place for what is missing: it stays silence.
+class SamplesOutput : public WordsOutput {
+ public:
+  SamplesOutput(const std::filesystem::path& path, const FileInfo& info)
+      : writer_(path, info.sample_rate_hz, info.measurement.geometry), pascal_per_unit_(*info.pascal_per_unit) {}
+  void append(std::span<const std::uint32_t> words) override {
+    values_.resize(words.size());
+    std::transform(words.begin(), words.end(), values_.begin(), [this](std::uint32_t word) {
+      return static_cast<float>(static_cast<double>(std::bit_cast<float>(word)) * pascal_per_unit_);
+    });
+    writer_.append(values_);
+  }
+  void finish(std::span<const MissingRun> /*missing*/) override { writer_.finish(); }
+
+ private:
+  TimeDataWriter writer_;
+  double pascal_per_unit_;
+  std::vector<float> values_;
+};
+
 }  // namespace
 
 ConvertedBits convert_bits(Reader& reader, const std::filesystem::path& output, const ConvertRange& range,
@@ -100,7 +143,7 @@ ConvertedBits convert_bits(Reader& reader, const std::filesystem::path& output, 
   if (bits.records == 0) {
     throw DataError(fmt::format("{}: nothing to convert: it holds no bits", reader.name()));
   }
-  const Limits limits = clip(reader, range, bits.first_bit_time, bits.end_bit_time, "bit-times");
+  const Limits limits = clip(reader, range, bits.first_bit_time, bits.end_bit_time, reader.info().elements());
   if (limits.end > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
     throw DataError(fmt::format("bit-time {}: expected one below 2^63", limits.end));
   }
@@ -110,14 +153,20 @@ ConvertedBits convert_bits(Reader& reader, const std::filesystem::path& output, 
   info.start_time_ns += std::llround(skipped_s * 1e9);
   info.first_bit_time = limits.first;
   info.measurement.correctable = correctable;
-  CaptureWriter writer(output, info);
+  std::unique_ptr<WordsOutput> writer;
+  if (reader.info().holds_samples()) {
+    writer = std::make_unique<SamplesOutput>(output, reader.info());
+  } else {
+    writer = std::make_unique<CaptureOutput>(output, info);
+  }
+  const std::uint64_t at_once = std::max<std::uint64_t>(1, kWordsAtOnce / reader.words_per_bit_time());
   std::vector<MissingRun> missing;
   std::vector<std::uint32_t> words;
   for (std::uint64_t at = limits.first; at < limits.end;) {
-    const std::uint64_t count = std::min(kBitTimesAtOnce, limits.end - at);
+    const std::uint64_t count = std::min(at_once, limits.end - at);
     words.resize(count * reader.words_per_bit_time());
     reader.read_bits(at, words, missing);
-    writer.append(words);
+    writer->append(words);
     at += count;
     report(done, at - limits.first, limits.end - limits.first);
   }
@@ -126,8 +175,7 @@ ConvertedBits convert_bits(Reader& reader, const std::filesystem::path& output, 
     run.first_bit_time -= limits.first;
     result.missing_bit_times += run.bit_times;
   }
-  writer.write_missing(missing);
-  writer.finish();
+  writer->finish(missing);
   return result;
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/crc32c.hpp"
 #include "core/error.hpp"
+#include "core/microphones.hpp"
 #include "files/format.hpp"
 #include "files/nfr/nfr_json.hpp"
 
@@ -19,17 +20,31 @@ bool is_length(double value_m) { return std::isfinite(value_m) && value_m > 0.0;
 bool is_possible(const FileInfo& info) {
   const ArrayGeometry& geometry = info.measurement.geometry;
   if (!is_length(geometry.pitch_x_m) || !is_length(geometry.pitch_y_m) || !is_length(info.measurement.standoff_m) ||
-      !std::isfinite(info.measurement.sensitivity_dbfs) || !is_length(info.sample_rate_hz)) {
+      !std::isfinite(info.measurement.sensitivity_dbfs) || !is_length(info.sample_rate_hz) ||
+      !is_length(info.pascal_per_unit.value_or(1.0))) {
     return false;
   }
   try {
-    return words_per_bit_time(info.layout, geometry) > 0;
+    return info.words_per_element() > 0;
   } catch (const ConfigError&) {  // the layout does not fit
     return false;
   }
 }
 
 }  // namespace
+
+std::uint64_t FileInfo::words_per_element() const {
+  const ArrayGeometry& geometry = measurement.geometry;
+  return static_cast<std::uint64_t>(holds_samples() ? geometry.channels() : words_per_bit_time(layout, geometry));
+}
+
+void FileInfo::fill_silence(std::uint64_t first_element, std::span<std::uint32_t> words) const {
+  if (holds_samples()) {
+    std::ranges::fill(words, 0U);
+  } else {
+    nearfield::fill_silence(first_element, words_per_element(), words);
+  }
+}
 
 std::uint32_t header_crc(const RecordHeader& header) {
   return crc32c(std::as_bytes(std::span(&header, 1)).first(offsetof(RecordHeader, header_crc)));
@@ -66,11 +81,14 @@ void BitCounts::add(const BitCounts& more) {
 std::string to_json(const FileInfo& info) {
   Json object = json_of(info.measurement.geometry);
   object.update({{"standoff_m", info.measurement.standoff_m},
-                 {"sensitivity_dbfs", info.measurement.sensitivity_dbfs},
-                 {"layout", name_of(info.layout)},
                  {"sample_rate_hz", info.sample_rate_hz},
                  {"host", info.host},
                  {"boot_id", info.boot_id}});
+  if (info.holds_samples()) {  // no layout: a reader that knows bits alone refuses the file
+    object["pascal_per_unit"] = *info.pascal_per_unit;
+  } else {
+    object.update({{"sensitivity_dbfs", info.measurement.sensitivity_dbfs}, {"layout", name_of(info.layout)}});
+  }
   if (!info.notes.empty()) {
     object["notes"] = info.notes;
   }
@@ -82,8 +100,12 @@ std::optional<FileInfo> file_info_of(std::span<const std::byte> json) {
     FileInfo result;
     result.measurement.geometry = geometry_of(object);
     result.measurement.standoff_m = object.at("standoff_m").get<double>();
-    result.measurement.sensitivity_dbfs = object.at("sensitivity_dbfs").get<double>();
-    result.layout = wire_layout_of(object.at("layout").get<std::string>());
+    if (object.contains("pascal_per_unit")) {
+      result.pascal_per_unit = object.at("pascal_per_unit").get<double>();
+    } else {
+      result.measurement.sensitivity_dbfs = object.at("sensitivity_dbfs").get<double>();
+      result.layout = wire_layout_of(object.at("layout").get<std::string>());
+    }
     result.sample_rate_hz = object.at("sample_rate_hz").get<double>();
     result.host = object.at("host").get<std::string>();
     result.boot_id = object.at("boot_id").get<std::string>();

@@ -23,7 +23,7 @@ inline constexpr std::uint16_t kOldestVersion = 1;
 
 enum class Kind : std::uint16_t {
   kFile = 0,    ///< JSON: the array, the rate, the host; stored twice at the start in case one copy is damaged
-  kBits = 1,    ///< runs of missing bit-times, then words [bit-time][word]
+  kBits = 1,    ///< runs of missing bit-times, then words [bit-time][word]; or samples, see FileInfo
   kResult = 2,  ///< ResultFields, then a frame's products
   kEpoch = 3,   ///< JSON: the header of a processor's frames of an epoch, before the first of them
   kNote = 4,    ///< text
@@ -84,14 +84,24 @@ struct Run {
   std::uint32_t bit_times = 0;
 };
 
-/// Content of the file record.
+/// Content of the file record. Where it has a unit of samples, the recording holds float32 [sample][channel] in place
+/// of words of bits, and each of its bit-times is a sample.
 struct FileInfo {
   MeasurementGeometry measurement;
-  WireLayout layout = WireLayout::kRowMajor;
+  WireLayout layout = WireLayout::kRowMajor;  ///< of bits
   double sample_rate_hz = kBitRateHz;
   std::string host;
   std::string boot_id;     ///< kernel's id; times of CLOCK_MONOTONIC are comparable only within one boot
   std::string notes = {};  ///< by the requester, UTF-8; may be empty
+  std::optional<double> pascal_per_unit = {};  ///< of samples; none: bits
+
+  [[nodiscard]] bool holds_samples() const { return pascal_per_unit.has_value(); }
+  /// Name of what bit-times count.
+  [[nodiscard]] const char* elements() const { return holds_samples() ? "samples" : "bit-times"; }
+  /// 32-bit words of a bit-time or sample. Throws ConfigError when the layout does not fit the geometry.
+  [[nodiscard]] std::uint64_t words_per_element() const;
+  /// Writes what stands where nothing was received over whole bit-times or samples.
+  void fill_silence(std::uint64_t first_element, std::span<std::uint32_t> words) const;
 };
 
 /// Content of the end record.

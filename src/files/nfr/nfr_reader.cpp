@@ -65,7 +65,7 @@ Reader::Reader(std::span<const std::byte> memory) : name_("recording"), source_(
 
 void Reader::open() {
   find_file_record();
-  words_ = static_cast<std::uint64_t>(nearfield::words_per_bit_time(info_.layout, info_.measurement.geometry));
+  words_ = info_.words_per_element();
   summary_.size_bytes = source_.size_bytes();
   Scan all = scan();
   while (const std::optional<Record> record = all.next()) {
@@ -233,10 +233,10 @@ void Reader::require_plausible_span(std::uint64_t first, std::uint64_t end) cons
     return;
   }
   throw DataError(
-      fmt::format("{}: bit-times {} to {} hold {} that were recorded and {} that are missing: expected at most {} "
-                  "missing for each recorded one and {} s more; a bit-time is damaged or forged, or the source was "
+      fmt::format("{}: {} {} to {} hold {} that were recorded and {} that are missing: expected at most {} "
+                  "missing for each recorded one and {} s more; one's number is damaged or forged, or the source was "
                   "away for long. nearfield convert --from and --to take a part",
-                  name_, first, end, stored, silence, kMostSilence, kSilence_s));
+                  name_, info_.elements(), first, end, stored, silence, kMostSilence, kSilence_s));
 }
 
 CaptureInfo Reader::capture_info() const {
@@ -300,7 +300,7 @@ void Reader::copy_current(std::uint64_t first, std::span<std::uint32_t> words, s
   }
   const std::uint64_t end = first + words.size() / words_;
   if (!words_are_sound_) {
-    fill_silence(first, words_, words);
+    info_.fill_silence(first, words);
     append_run(&missing, first, end - first);
     return;
   }
@@ -311,7 +311,7 @@ void Reader::copy_current(std::uint64_t first, std::span<std::uint32_t> words, s
     const std::uint64_t run_first = std::max(first, header.first_bit_time + run.offset_bit_times);
     const std::uint64_t run_end = std::min(end, header.first_bit_time + run.offset_bit_times + run.bit_times);
     if (run_first < run_end) {
-      fill_silence(run_first, words_, words.subspan((run_first - first) * words_, (run_end - run_first) * words_));
+      info_.fill_silence(run_first, words.subspan((run_first - first) * words_, (run_end - run_first) * words_));
       append_run(&missing, run_first, run_end - run_first);
     }
   }
@@ -333,7 +333,7 @@ void Reader::read_bits(std::uint64_t first_bit_time, std::span<std::uint32_t> wo
       return words.subspan((from - first_bit_time) * words_, (to - from) * words_);
     };
     if (known_from > at) {
-      fill_silence(at, words_, part(at, known_from));
+      info_.fill_silence(at, part(at, known_from));
       append_run(&missing, at, known_from - at);
       at = known_from;
     }

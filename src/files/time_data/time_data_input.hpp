@@ -69,6 +69,8 @@ std::unique_ptr<Input> open_wav(const std::filesystem::path& path);
 std::unique_ptr<Input> open_universal(const std::filesystem::path& path, const std::vector<int>& channels);
 std::unique_ptr<Input> open_matlab5(const std::filesystem::path& path);
 std::unique_ptr<Input> open_matlab73(const std::filesystem::path& path);
+/// Opens the samples of a recording (.nfr).
+std::unique_ptr<Input> open_recorded(const std::filesystem::path& path);
 /// Opens Acoular's HDF5.
 std::unique_ptr<Input> open_acoular(const std::filesystem::path& path);
 

@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "files/files.hpp"
+#include "files/nfr/nfr_reader.hpp"
 #include "files/time_data/time_data_input.hpp"
 
 namespace nearfield {
@@ -23,7 +24,7 @@ std::unique_ptr<time_data::Input> open_time_data(const std::filesystem::path& pa
     case time_data::Format::kNone:
       break;
   }
-  return time_data::open_acoular(path);
+  return nfr::is_recording(path) ? time_data::open_recorded(path) : time_data::open_acoular(path);
 }
 
 /// Limit of values of all channels held at a time.

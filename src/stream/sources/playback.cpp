@@ -84,7 +84,7 @@ Playback Playback::of_file(const std::filesystem::path& path, std::optional<doub
   if (kind == FileKind::kCapture) {
     (void)pascal_per_unit_for(pascal_per_unit, path.string(), true);
     playback.open_capture(path);
-  } else if (kind == FileKind::kTimeData) {
+  } else if (kind == FileKind::kTimeData || kind == FileKind::kRecording) {  // a recording of bits is refused there
     playback.open_time_data(path, pascal_per_unit, channels);
   } else {
     throw DataError(

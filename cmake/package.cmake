@@ -44,7 +44,7 @@ processor.
 This package has the programs nearfield, nearfieldd (the daemon, with its
 units for systemd) and nearfield-bench.")
 set(CPACK_DEBIAN_NEARFIELD_PACKAGE_DEPENDS "pocl-opencl-icd | opencl-icd, python3:any, libjs-sphinxdoc, node-normalize.css")
-set(CPACK_DEBIAN_NEARFIELD_PACKAGE_RECOMMENDS "python3-matplotlib, python3-nearfield")
+set(CPACK_DEBIAN_NEARFIELD_PACKAGE_RECOMMENDS "libasound2 | libasound2t64, python3-matplotlib, python3-nearfield")
 set(CPACK_DEBIAN_NEARFIELD_PACKAGE_CONTROL_EXTRA ${control}/nearfield/postinst ${control}/nearfield/prerm
     ${control}/nearfield/postrm ${control}/nearfield/conffiles)
 

@@ -38,6 +38,7 @@ void add_tap(CLI::App& app);
 void add_ctl(CLI::App& app);
 void add_page(CLI::App& app);
 void add_settings(CLI::App& app);
+void add_new(CLI::App& app);
 void add_report(CLI::App& app);
 
 /// Throws UsageError if `output` is empty or is the same file as one of `inputs` (empty ones are ignored).

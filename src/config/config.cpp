@@ -201,7 +201,15 @@ Settings load_daemon_settings(const std::string& path, const std::vector<std::st
   YamlProblems problems;
   SettingsReader reader(problems);
   read_all(path, overrides, reader, problems);
-  const Settings& settings = reader.settings();
+  Settings settings = reader.settings();
+  if (settings.daemon->source.kind != DaemonSettings::SourceKind::kFile &&
+      settings.daemon->source.kind != DaemonSettings::SourceKind::kAudio &&
+      !settings.explicit_keys.contains("array.channels")) {
+    settings.array.channels.clear();  // a preset's are of its device
+  }
+  if (takes_live_samples(settings.daemon->source) && !settings.explicit_keys.contains("array.layout")) {
+    settings.array.layout = WireLayout::kRowMajor;  // of bits alone
+  }
   const IsSettled is_settled = settled_keys(reader, !is_bare(settings.daemon->source));
   std::vector<Contradiction> found = contradictions(settings, is_settled);
   if (is_settled("front_end.frequencies_hz") && is_settled("front_end.window_samples")) {
@@ -210,6 +218,11 @@ Settings load_daemon_settings(const std::string& path, const std::vector<std::st
         settings, is_rate_known ? sample_rate_of(settings) : kFastestClock_hz / settings.front_end.decimation, found);
   }
   const DaemonSettings::Source& source = settings.daemon->source;
+  if (takes_live_samples(source) && settings.array.pascal_per_unit &&
+      settings.explicit_keys.contains("array.sensitivity_dbfs")) {
+    found.push_back({"array.pascal_per_unit", "",
+                     "expected it or array.sensitivity_dbfs, as either says the unit of live samples, found both"});
+  }
   if (is_bare(source) && !takes_live_samples(source) && settings.array.pascal_per_unit) {
     found.push_back({"array.pascal_per_unit", "",
                      fmt::format("expected none with daemon.source.payload bits, which array.sensitivity_dbfs scales, "
@@ -220,10 +233,18 @@ Settings load_daemon_settings(const std::string& path, const std::vector<std::st
     found.push_back({"daemon.source.payload", "",
                      "samples do not say where their microphones stand; expected what gives it:" + lines});
   }
-  if (!settings.array.channels.empty() && source.kind != DaemonSettings::SourceKind::kFile) {
+  if (!settings.array.channels.empty() && source.kind != DaemonSettings::SourceKind::kFile &&
+      source.kind != DaemonSettings::SourceKind::kAudio) {
     found.push_back({"array.channels", "",
-                     "expected [] unless daemon.source.kind is file, as a live stream has a "
+                     "expected [] unless daemon.source.kind is audio or file, as another live stream has a "
                      "channel for each microphone"});
+  }
+  const std::size_t chosen = settings.array.channels.size();
+  if (source.kind == DaemonSettings::SourceKind::kAudio && chosen > 0 &&
+      chosen != static_cast<std::size_t>(settings.array.geometry.channels())) {
+    found.push_back({"array.channels", "",
+                     fmt::format("expected a channel of {} for each of the {} microphones, found {}", source.device,
+                                 settings.array.geometry.channels(), chosen)});
   }
   if (path == kStandardInput && source.kind == DaemonSettings::SourceKind::kPipe && source.path == kStandardInput) {
     found.push_back(

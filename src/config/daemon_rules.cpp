@@ -30,11 +30,30 @@ void check_source(const Source& source, const IsSettled& is_settled, std::vector
   if (source.kind == SourceKind::kFile && source.path == "-" && is_settled("daemon.source.path")) {
     found.push_back({"daemon.source.path", "", "a source of kind file expects a capture, found \"-\"; use kind pipe"});
   }
+  const bool is_audio = source.kind == SourceKind::kAudio;
   if (source.sample_rate_hz && !takes_live_samples(source) && is_settled("daemon.source.payload")) {
     found.push_back({"daemon.source.sample_rate_hz", "",
-                     fmt::format("expected a source of kind udp or pipe with payload samples, whose rate it is, found "
-                                 "kind {} and payload {}",
+                     fmt::format("expected a source of kind audio, or udp or pipe with payload samples, whose rate it "
+                                 "is, found kind {} and payload {}",
                                  name_of(source.kind), name_of(source.payload))});
+  }
+  if (!source.sample_rate_hz && takes_live_samples(source) && is_settled("daemon.source.sample_rate_hz")) {
+    found.push_back({"daemon.source.sample_rate_hz", "",
+                     fmt::format("expected how many samples of a channel come a second, such as 48000, as {}, found "
+                                 "nothing",
+                                 is_audio ? "the source is an audio device" : "daemon.source.payload is samples")});
+  }
+  const bool takes_format = source.kind == SourceKind::kPipe && source.payload == DaemonSettings::Payload::kSamples;
+  if (source.format != SampleFormat::kF32 && !takes_format && is_settled("daemon.source.payload")) {
+    found.push_back({"daemon.source.format", "",
+                     fmt::format("expected a source of kind pipe with payload samples, whose type it is, found kind {} "
+                                 "and payload {}; packets carry float32, and an audio device says its own",
+                                 name_of(source.kind), name_of(source.payload))});
+  }
+  if (is_audio && source.device.empty() && is_settled("daemon.source.device")) {
+    found.push_back({"daemon.source.device", "",
+                     "a source of kind audio expects a device of ALSA, such as hw:UMA16, found nothing; `nearfield "
+                     "devices --audio` lists them"});
   }
   if (source.kind == SourceKind::kSimulate && source.scene.empty() && is_settled("daemon.source.scene")) {
     found.push_back({"daemon.source.scene", "", "a source of kind simulate expects a scene, found nothing"});

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <complex>
 #include <cstdint>
+#include <numbers>
 
 #include "config/config.hpp"
 #include "core/daemon_settings.hpp"
@@ -19,11 +21,13 @@ constexpr const char* kRateOfBits = "array.clock_hz / front_end.decimation";
 }  // namespace
 
 bool is_bare(const DaemonSettings::Source& source) {
-  return source.kind == DaemonSettings::SourceKind::kUdp || source.kind == DaemonSettings::SourceKind::kPipe;
+  return source.kind == DaemonSettings::SourceKind::kUdp || source.kind == DaemonSettings::SourceKind::kPipe ||
+         source.kind == DaemonSettings::SourceKind::kAudio;
 }
 
 bool takes_live_samples(const DaemonSettings::Source& source) {
-  return is_bare(source) && source.payload == DaemonSettings::Payload::kSamples;
+  return source.kind == DaemonSettings::SourceKind::kAudio ||
+         (is_bare(source) && source.payload == DaemonSettings::Payload::kSamples);
 }
 
 double sample_rate_of(const Settings& settings) {
@@ -36,13 +40,17 @@ LiveInputFacts live_input_facts(const Settings& settings) {
   const DaemonSettings::Source& source = settings.daemon->source;
   LiveInputFacts facts;
   facts.is_samples = takes_live_samples(source);
+  facts.of = source.kind == DaemonSettings::SourceKind::kAudio ? source.device : name_of(source.format);
   facts.channels = settings.array.geometry.channels();
   facts.sample_rate_hz = sample_rate_of(settings);
   facts.element_rate_hz = facts.is_samples ? facts.sample_rate_hz : settings.array.clock_hz;
   facts.rate_from = facts.is_samples && source.sample_rate_hz ? kSampleRateKey : kRateOfBits;
-  if (facts.is_samples) {
-    facts.pascal_per_unit = settings.array.pascal_per_unit.value_or(1.0);
-    facts.is_unit_given = settings.array.pascal_per_unit.has_value();
+  if (facts.is_samples && settings.array.pascal_per_unit) {
+    facts.pascal_per_unit = *settings.array.pascal_per_unit;
+    facts.unit_from = "array.pascal_per_unit";
+  } else if (facts.is_samples && settings.explicit_keys.contains("array.sensitivity_dbfs")) {
+    facts.pascal_per_unit = std::numbers::sqrt2 * std::pow(10.0, -settings.array.sensitivity_dbfs / 20.0);
+    facts.unit_from = "array.sensitivity_dbfs";
   }
   return facts;
 }
@@ -53,18 +61,18 @@ std::string text_of(const LiveInputFacts& facts) {
         "bits of {} microphones, {:.10g} bit-times a second (array.clock_hz), {:.10g} samples a second ({})",
         facts.channels, facts.element_rate_hz, facts.sample_rate_hz, facts.rate_from);
   }
-  const std::string unit = facts.is_unit_given
-                               ? fmt::format("1 is {:.10g} Pa (array.pascal_per_unit)", facts.pascal_per_unit)
+  const std::string unit = facts.is_unit_given()
+                               ? fmt::format("1 is {:.10g} Pa ({})", facts.pascal_per_unit, facts.unit_from)
                                : "taken as pascal, as array.pascal_per_unit is not given";
-  return fmt::format("{} channels of float32, {:.10g} samples a second ({}), {}", facts.channels, facts.sample_rate_hz,
-                     facts.rate_from, unit);
+  return fmt::format("{} channels of {}, {:.10g} samples a second ({}), {}", facts.channels, facts.of,
+                     facts.sample_rate_hz, facts.rate_from, unit);
 }
 
 double wire_bytes_per_s(const Settings& settings) {
   const ArraySettings& array = settings.array;
-  return settings.daemon->source.payload == DaemonSettings::Payload::kBits
-             ? array.clock_hz * words_per_bit_time(array.layout, array.geometry) * sizeof(std::uint32_t)
-             : sample_rate_of(settings) * array.geometry.channels() * sizeof(float);
+  return takes_live_samples(settings.daemon->source)
+             ? sample_rate_of(settings) * array.geometry.channels() * sizeof(float)
+             : array.clock_hz * words_per_bit_time(array.layout, array.geometry) * sizeof(std::uint32_t);
 }
 
 double image_bytes_per_frame(const Settings& settings) {

@@ -7,9 +7,9 @@
 
 namespace nearfield {
 
-/// True if nearfieldd's source is a pipe or UDP: only the settings describe the input.
+/// True if nearfieldd's source is UDP, a pipe or an audio device: only the settings describe the input.
 [[nodiscard]] bool is_bare(const DaemonSettings::Source& source);
-/// True if decimated samples arrive through a pipe or UDP.
+/// True if samples arrive through a pipe, UDP or from an audio device.
 [[nodiscard]] bool takes_live_samples(const DaemonSettings::Source& source);
 
 /// Rate of the samples that front ends of these settings process, before an input states its own: that of live samples,
@@ -19,16 +19,19 @@ namespace nearfield {
 /// Channels and rates of a source that is_bare(), from the settings, and the setting that gives the rate.
 struct LiveInputFacts {
   bool is_samples = false;
+  std::string of;  ///< type of the samples, or the device
   int channels = 0;
   double element_rate_hz = 0.0;  ///< rate of samples, or of bit-times
   double sample_rate_hz = 0.0;
   std::string rate_from;         ///< "daemon.source.sample_rate_hz"
   double pascal_per_unit = 1.0;  ///< factor for live samples
-  bool is_unit_given = false;
+  std::string unit_from = {};    ///< setting that gives it; empty: they are taken as pascal
+
+  [[nodiscard]] bool is_unit_given() const { return !unit_from.empty(); }
 };
 [[nodiscard]] LiveInputFacts live_input_facts(const Settings& settings);
 
-/// The facts as a line of text: "16 channels of float32, 48000 samples a second (daemon.source.sample_rate_hz), ...".
+/// The facts as a line of text: "16 channels of f32, 48000 samples a second (daemon.source.sample_rate_hz), ...".
 [[nodiscard]] std::string text_of(const LiveInputFacts& facts);
 
 /// Rate of udp and pipe: wire words of the bits, or float32 if the payload is samples.

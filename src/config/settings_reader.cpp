@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "config/array_presets.hpp"
+#include "config/live_samples.hpp"
 #include "config/positions_file.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "config/schema/section.hpp"
@@ -82,7 +84,32 @@ void SettingsReader::make_limits(const YAML::Node& document) {
   }
 }
 
+/// What was given stays; the input of `nearfieldd` takes the rest too.
+void SettingsReader::use_preset() {
+  constexpr const char* kKey = "array.preset";
+  ArraySettings& array = settings_.array;
+  const ArrayPreset* const preset = array_preset(array.preset);
+  if (preset == nullptr || failed(kKey)) {
+    return;
+  }
+  if (!array.positions_path.empty()) {
+    problems_->add(
+        fmt::format("{}: {}: expected none beside array.positions, which places the microphones too, found {}",
+                    place(kKey), kKey, array.preset));
+    return;
+  }
+  take_geometry(geometry_of(preset->positions_m), fmt::format("array.preset {}", array.preset));
+  if (!settings_.explicit_keys.contains("array.channels")) {
+    array.channels = preset->channels;
+  }
+  DaemonSettings::Source& source = settings_.daemon->source;
+  if (takes_live_samples(source) && !source.sample_rate_hz) {
+    source.sample_rate_hz = preset->sample_rate_hz;
+  }
+}
+
 void SettingsReader::place_microphones() {
+  use_preset();
   constexpr const char* kKey = "array.positions";
   ArraySettings& array = settings_.array;
   if (array.positions_path.empty() || failed(kKey)) {
@@ -97,7 +124,7 @@ void SettingsReader::place_microphones() {
     failed_.insert(kKey);
     return;
   }
-  take_geometry(std::move(geometry), array.positions_path);
+  take_geometry(std::move(geometry), fmt::format("array.positions {}", array.positions_path));
 }
 
 void SettingsReader::place_microphones(std::vector<MicrophonePosition> positions_m) {
@@ -118,10 +145,9 @@ void SettingsReader::take_geometry(ArrayGeometry geometry, const std::string& so
     constexpr double kTolerance = 0.01;  // the tolerance for positions on a grid
     if (settings_.explicit_keys.contains(key) && !(std::abs(given - in_file) <= kTolerance * std::abs(in_file))) {
       const std::string where = place(key);
-      problems_->add(
-          fmt::format("{}{}{}: expected nothing or {:.6g}, which array.positions gives ({} microphones in "
-                      "{}), found {:.6g}",
-                      where, where.empty() ? "" : ": ", key, in_file, text_of_size(geometry), source, given));
+      problems_->add(fmt::format("{}{}{}: expected nothing or {:.6g}, which {} gives ({} microphones), found {:.6g}",
+                                 where, where.empty() ? "" : ": ", key, in_file, source, text_of_size(geometry),
+                                 given));
       failed_.insert(key);
     }
     settings_.explicit_keys.insert(key);

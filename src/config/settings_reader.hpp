@@ -42,6 +42,7 @@ class SettingsReader {
   [[nodiscard]] bool failed(std::string_view key) const { return failed_.contains(key); }
 
  private:
+  void use_preset();
   void take_geometry(ArrayGeometry geometry, const std::string& source);
   void read_section(YamlMap map, const schema::Section& section, const std::filesystem::path& folder);
   void read_setting(YamlMap& map, const schema::Section::Entry& setting, const std::filesystem::path& folder);

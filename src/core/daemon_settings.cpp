@@ -43,7 +43,7 @@ bool is_host_character(char character) {
 }  // namespace
 
 std::string_view name_of(DaemonSettings::SourceKind kind) {
-  return pick(std::array<std::string_view, 4>{"udp", "pipe", "file", "simulate"}, kind);
+  return pick(std::array<std::string_view, 5>{"udp", "pipe", "audio", "file", "simulate"}, kind);
 }
 
 std::string_view name_of(DaemonSettings::Payload payload) {

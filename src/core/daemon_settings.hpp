@@ -7,6 +7,7 @@
 
 #include "core/access.hpp"
 #include "core/product.hpp"
+#include "core/sample_format.hpp"
 
 namespace nearfield {
 
@@ -26,8 +27,8 @@ struct RealtimeSettings {
 /// Settings that only `nearfieldd` uses: section `daemon` of a configuration. An empty path, address or endpoint means
 /// none ("off" or null in YAML).
 struct DaemonSettings {
-  enum class SourceKind { kUdp, kPipe, kFile, kSimulate };
-  /// Content of packets and pipes: wire words, or samples decimated by the sender (float32, Pa).
+  enum class SourceKind { kUdp, kPipe, kAudio, kFile, kSimulate };
+  /// Content of packets and pipes: wire words, or samples of a converter or decimated by the sender.
   enum class Payload { kBits, kSamples };
   /// Delivery speed of a file or the simulator; kFast: as fast as possible.
   enum class Pace { kRealtime, kFast };
@@ -42,8 +43,10 @@ struct DaemonSettings {
 
   struct Source {
     SourceKind kind = SourceKind::kUdp;
-    Payload payload = Payload::kBits;              ///< udp and pipe; samples: front_end.decimation bit-times apart
-    std::optional<double> sample_rate_hz = {};     ///< udp and pipe: rate of the samples; empty: clock_hz / decimation
+    Payload payload = Payload::kBits;              ///< udp and pipe
+    std::optional<double> sample_rate_hz = {};     ///< udp and pipe with samples, and audio: their rate
+    SampleFormat format = SampleFormat::kF32;      ///< pipe with samples
+    std::string device = {};                       ///< audio: a device of ALSA
     std::string address = "127.0.0.1:7230";        ///< udp: HOST:PORT to listen at, or a multicast group
     std::string interface = {};                    ///< udp: the network interface of a multicast group; empty: any
     std::string path = {};                         ///< pipe: a named pipe, or "-" for stdin; file: a capture

@@ -143,6 +143,7 @@ struct SubsetSettings {
 };
 
 struct ArraySettings {
+  std::string preset;              ///< name of an array that can be bought; empty: none
   std::string positions_path;      ///< file of microphone positions, from which `geometry` is made; empty: a grid
   std::optional<AxesOfFile> axes;  ///< axes of that file, or of positions that an input states; empty: the format's own
   std::vector<int> channels;       ///< channels of an input of samples, in the order of the microphones; empty: all

@@ -167,7 +167,7 @@ void Daemon::run_engine() {
       const bool no_stream_comes =
           !engine_->is_streaming() && (source == SourceState::kEnded || source == SourceState::kFailed);
       const bool enough = options_.frames > 0 && summary_.frames() >= options_.frames;
-      if (enough || no_stream_comes || step == LiveEngine::Step::kEnded) {
+      if (enough || no_stream_comes) {
         break;
       }
     }

@@ -252,7 +252,7 @@ void Daemon::install_recorder(Recorder* recorder) {
       begin_epoch(*recorder);
     }
     publisher_.set(Publisher::Priority::kRecorder, recorder);
-    publisher_.set_bits(input_.form == InputForm::kBits ? recorder : nullptr);
+    publisher_.set_bits(recorder);
   });
 }
 

@@ -85,8 +85,7 @@ std::vector<MemoryNeed> needs_of_epoch(const Settings& settings, const std::vect
   }
   const DaemonSettings::Recording& recording = settings.daemon->recording;
   const bool is_armed = recording.trigger != DaemonSettings::Trigger::kNone && !recording.directory.empty();
-  const bool keeps_bits = recording.what != DaemonSettings::RecordWhat::kImages &&
-                          settings.daemon->source.payload == DaemonSettings::Payload::kBits;
+  const bool keeps_bits = recording.what != DaemonSettings::RecordWhat::kImages;
   if (is_armed && keeps_bits) {
     needs.push_back({.key = "daemon.recording.pre_trigger_s",
                      .what = fmt::format("a history of {} s", recording.pre_trigger_s),

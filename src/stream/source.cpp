@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "config/live_samples.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 #include "core/system/clocks.hpp"
@@ -23,7 +24,7 @@ std::uint64_t elements_of(std::int64_t bit_times, std::uint64_t bit_times_per_el
 
 RingSettings ring_settings(const SourceSettings& settings) {
   const DaemonSettings::Source& source = settings.source;
-  return {.kind = source.payload == DaemonSettings::Payload::kSamples ? PayloadKind::kSamples : PayloadKind::kBits,
+  return {.kind = takes_live_samples(source) ? PayloadKind::kSamples : PayloadKind::kBits,
           .words_per_element = settings.words_per_element,
           .elements = std::max(elements_of(source.ring_bit_times, settings.bit_times_per_element),
                                settings.least_ring_elements),
@@ -103,6 +104,8 @@ std::unique_ptr<Source> make_source(const SourceSettings& settings) {
       return make_udp_source(settings);
     case DaemonSettings::SourceKind::kPipe:
       return make_pipe_source(settings);
+    case DaemonSettings::SourceKind::kAudio:
+      return make_audio_source(settings);
     case DaemonSettings::SourceKind::kFile:
     case DaemonSettings::SourceKind::kSimulate:
       return make_playback_source(settings);

@@ -26,7 +26,8 @@ struct SourceSettings {
   std::uint64_t bit_times_per_element = 1;     ///< converts lengths in bit-times to elements
   std::uint64_t least_ring_elements = 0;       ///< least size of the ring, whatever its own key says
   std::optional<double> pascal_per_unit = {};  ///< for files of samples that do not state it
-  std::vector<int> channels = {};              ///< microphones' channels in files of samples; empty: all
+  std::vector<int> channels = {};  ///< microphones' channels in files of samples and of a device; empty: all
+  double period_s = 1e-3;          ///< of audio: wanted time between two reads
 };
 
 enum class SourceState { kIdle, kRunning, kEnded, kFailed };
@@ -38,6 +39,8 @@ struct SourceCounters {
   PacketCounters packets;          ///< udp only
   std::uint64_t kernel_drops = 0;  ///< udp: datagrams the kernel dropped because its buffer was full (SO_RXQ_OVFL)
   std::uint64_t cut_bytes = 0;     ///< pipe: bytes of an element that the end cut
+  std::uint64_t overruns = 0;      ///< audio: times when the driver's buffer was full
+  std::uint64_t absences = 0;      ///< audio: times when the device went
   std::optional<Sender> sender;    ///< udp: of the current stream
   std::optional<Sender> other;     ///< udp: the last other one
 };

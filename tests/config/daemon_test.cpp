@@ -34,8 +34,8 @@ TEST(DaemonConfig, DefaultsListenOnLoopbackOnly) {
 TEST(DaemonConfig, ReadsEveryKey) {
   const DaemonSettings daemon = load_text(
       "daemon:\n"
-      "  source: {kind: simulate, payload: samples, address: '[::]:7', interface: lo, path: -, scene: /dev/null, pace: "
-      "fast, loop: true,\n"
+      "  source: {kind: simulate, payload: samples, device: 'hw:1', address: '[::]:7', interface: lo, path: -,\n"
+      "           scene: /dev/null, pace: fast, loop: true,\n"
       "           receive_buffer_bytes: 70000, reorder_bit_times: 5, ring_bit_times: 5000,\n"
       "           allowed_from: [10.1.2.3, 'fd00::/8'], require_crc: true, takeover_after_ms: 20, restart_hold_off_ms: "
       "0,\n"
@@ -63,6 +63,8 @@ TEST(DaemonConfig, ReadsEveryKey) {
   expected.source = {DaemonSettings::SourceKind::kSimulate,
                      DaemonSettings::Payload::kSamples,
                      {},
+                     SampleFormat::kF32,
+                     "hw:1",
                      "[::]:7",
                      "lo",
                      "-",
@@ -129,7 +131,7 @@ struct BadSetting {
 TEST(DaemonConfig, RefusesWrongValues) {
   const std::string long_path(200, 'x');
   const std::vector<BadSetting> cases = {
-      {"source: {kind: tcp}", "daemon.source.kind: expected one of udp, pipe, file, simulate, found \"tcp\""},
+      {"source: {kind: tcp}", "daemon.source.kind: expected one of udp, pipe, audio, file, simulate, found \"tcp\""},
       {"source: {address: 7230}", "daemon.source.address: expected HOST:PORT"},
       {"source: {address: off}", "daemon.source.address: expected HOST:PORT"},
       {"source: {address: 'a:70000'}", "daemon.source.address: expected HOST:PORT"},
@@ -200,9 +202,10 @@ TEST(DaemonConfig, RefusesContradictions) {
       {"source: {kind: file}", "daemon.source.path: a source of kind file expects a capture, found nothing"},
       {"source: {kind: file, path: -}", "daemon.source.path: a source of kind file expects a capture, found \"-\""},
       {"source: {kind: udp, sample_rate_hz: 48000}",
-       "daemon.source.sample_rate_hz: expected a source of kind udp or pipe with payload samples"},
+       "daemon.source.sample_rate_hz: expected a source of kind audio, or udp or pipe with payload samples"},
       {"source: {kind: file, path: /dev/null, payload: samples, sample_rate_hz: 48000}",
-       "daemon.source.sample_rate_hz: expected a source of kind udp or pipe with payload samples"},
+       "daemon.source.sample_rate_hz: expected a source of kind audio, or udp or pipe with payload samples"},
+      {"source: {kind: udp, format: s16}", "daemon.source.format: expected a source of kind pipe with payload samples"},
       {"source: {kind: simulate}", "daemon.source.scene: a source of kind simulate expects a scene"},
       {"source: {ring_bit_times: 8192}", "daemon.source.reorder_bit_times: expected less than ring_bit_times, 8192"},
       {"publish: {zmq: {endpoint: 'tcp://0.0.0.0:1'}}", "daemon.publish.zmq.endpoint: expected loopback"},
@@ -246,10 +249,40 @@ TEST(DaemonConfig, KnowsTheRateOfLiveSamples) {
       "array: {rows: 8, columns: 8, pitch_x_m: 0.02, pitch_y_m: 0.02, layout: row-major}\n"
       "front_end: {kind: dot_product, frequencies_hz: [30000]}\nholography: {standoff_m: 0.03}\n";
   EXPECT_THAT(errors_of(samples + "daemon: {source: {payload: samples}}\n"),
-              ElementsAre(HasSubstr("expected at most 23437.5 Hz")));
+              testing::Contains(HasSubstr("daemon.source.sample_rate_hz: expected how many samples of a channel come a "
+                                          "second")));
   EXPECT_THAT(errors_of(samples + "daemon: {source: {payload: samples, sample_rate_hz: 51200}}\n"),
               ElementsAre(HasSubstr("expected at most 25600 Hz")));
   EXPECT_THAT(errors_of(samples + "daemon: {source: {payload: samples, sample_rate_hz: 96000}}\n"), IsEmpty());
+}
+
+TEST(DaemonConfig, RefusesTwoUnitsOfSamples) {
+  EXPECT_THAT(errors_of("array: {preset: minidsp-uma16, pascal_per_unit: 10, sensitivity_dbfs: -29}\n"
+                        "holography: {standoff_m: 0.05}\ndaemon: {source: {payload: samples}}\n"),
+              ElementsAre(HasSubstr("array.pascal_per_unit: expected it or array.sensitivity_dbfs")));
+}
+
+// A preset gives what is not given, and only that.
+TEST(DaemonConfig, AnArrayByItsName) {
+  const std::string source = "holography: {standoff_m: 0.05}\ndaemon: {source: {kind: audio, device: 'hw:1'}}\n";
+  const auto loaded = [&](const std::string& text) {
+    return load_daemon_settings(WrittenFile(text + source).path(), {});
+  };
+  const Settings uma = loaded("array: {preset: minidsp-uma16}\n");
+  EXPECT_EQ(uma.array.geometry.channels(), 16);
+  EXPECT_NEAR(uma.array.geometry.pitch_x_m, 0.042, 1e-9);
+  EXPECT_EQ(uma.daemon->source.sample_rate_hz, 48'000.0);
+  EXPECT_EQ(uma.array.channels, std::vector<int>());
+  const MicrophonePosition first = uma.array.geometry.placement->positions_m[0];
+  const MicrophonePosition& centre = uma.array.geometry.placement->centre_m;
+  EXPECT_NEAR(first.x_m - centre.x_m, 0.021, 1e-9);
+  EXPECT_NEAR(first.y_m - centre.y_m, -0.063, 1e-9);
+  const Settings ring = loaded("array: {preset: respeaker-6}\n");
+  EXPECT_EQ(ring.array.channels, (std::vector<int>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(ring.daemon->source.sample_rate_hz, 16'000.0);
+  EXPECT_THAT(errors_of("array: {preset: minidsp-uma16, rows: 5}\n" + source),
+              ElementsAre(HasSubstr("array.rows: expected nothing or 4, which array.preset minidsp-uma16 gives")));
+  EXPECT_THAT(errors_of("array: {preset: uma16}\n" + source), testing::Contains(HasSubstr("minidsp-uma16")));
 }
 
 TEST(DaemonConfig, RefusesAUnitOfBits) {

@@ -127,9 +127,11 @@ class RandomSettings {
 
   void draw_daemon(DaemonSettings& daemon) {
     daemon.source = {
-        .kind = static_cast<DaemonSettings::SourceKind>(integer(0, 3)),
+        .kind = static_cast<DaemonSettings::SourceKind>(integer(0, 4)),
         .payload = flip() ? DaemonSettings::Payload::kBits : DaemonSettings::Payload::kSamples,
-        .sample_rate_hz = {},  // below: of samples that pipes and UDP carry alone
+        .sample_rate_hz = {},  // below: of live samples alone
+        .format = SampleFormat::kF32,
+        .device = "hw:\"1\"",
         .address = flip() ? "[::1]:0" : "0.0.0.0:65535",
         .interface = flip() ? "" : "eth1",
         .path = flip() ? "/a \"b\"/c" : "/off",
@@ -144,8 +146,11 @@ class RandomSettings {
         .takeover_after_ms = number(1.0, 600000.0),
         .restart_hold_off_ms = number(0.0, 600000.0),
         .max_jump_bit_times = std::int64_t{integer(0, 1 << 30)} << 10};
-    if (takes_live_samples(daemon.source) && flip()) {
+    if (takes_live_samples(daemon.source)) {
       daemon.source.sample_rate_hz = number(1.0, 1e7);
+      if (daemon.source.kind == DaemonSettings::SourceKind::kPipe) {
+        daemon.source.format = static_cast<SampleFormat>(integer(0, 3));
+      }
     }
     daemon.publish.phase_reference = static_cast<DaemonSettings::PhaseReference>(integer(0, 1));
     daemon.publish.ring = {.socket = flip() ? "" : "/tmp/x.sock", .access = access(), .slots = integer(2, 65536)};

@@ -203,8 +203,10 @@ TEST_F(CheckOfAMachine, SaysWhatTheSettingsTakeLiveSamplesFor) {
   source.path = "-";
   source.payload = DaemonSettings::Payload::kSamples;
   settings_.array.geometry.rows = settings_.array.geometry.columns = 4;
-  EXPECT_THAT(notes(), HasSubstr("daemon.source: 16 channels of float32, 46875 samples a second (array.clock_hz / "
-                                 "front_end.decimation), taken as pascal, as array.pascal_per_unit is not given"));
+  source.sample_rate_hz = 46'875.0;
+  EXPECT_THAT(notes(),
+              HasSubstr("daemon.source: 16 channels of f32, 46875 samples a second "
+                        "(daemon.source.sample_rate_hz), taken as pascal, as array.pascal_per_unit is not given"));
   source.sample_rate_hz = 48'000.0;
   settings_.array.pascal_per_unit = 10.0;
   EXPECT_THAT(notes(), HasSubstr("48000 samples a second (daemon.source.sample_rate_hz), 1 is 10 Pa "

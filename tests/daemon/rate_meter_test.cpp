@@ -43,6 +43,16 @@ TEST(RateMeter, MeasuresASoundCardThatIsAnnouncedWrongly) {
   EXPECT_FALSE(heard(48'000.0, 8.0, at_rate(48'000.0), busy(0.001)).differs());
 }
 
+// A clock that is 100 ppm off, heard with delays of a millisecond: within 5 ppm after a minute.
+TEST(RateMeter, TheLongTermRateTellsADriftOfClocks) {
+  constexpr double kDrift = 100e-6;
+  constexpr double kWithin = 5e-6;
+  const RateMeter meter = heard(48'000.0, 60.0, at_rate(48'000.0 * (1.0 + kDrift)), busy(0.001));
+  ASSERT_TRUE(meter.long_term_hz());
+  EXPECT_NEAR(*meter.long_term_hz() / 48'000.0 - 1.0, kDrift, kWithin);
+  EXPECT_FALSE(meter.differs());
+}
+
 // Twice, half, and another number of channels; a clock's own error is none.
 TEST(RateMeter, JudgesByTheRatio) {
   for (const double ratio : {2.0, 0.5, 16.0 / 15.0, 15.0 / 16.0, 3.0, 8.0, 0.125, 1.006, 0.994}) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "audio/capture.hpp"
 #include "cl/device.hpp"
 #include "cli/command.hpp"
 
@@ -32,6 +33,31 @@ void print_devices_json(const std::vector<ocl::DeviceInfo>& devices) {
   fmt::print("{}\n", list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+void list_audio(bool as_json) {
+  const std::vector<audio::DeviceFacts> devices = audio::list_devices();
+  nlohmann::json list = nlohmann::json::array();
+  for (const audio::DeviceFacts& device : devices) {
+    std::vector<std::string_view> formats;
+    std::transform(device.formats.begin(), device.formats.end(), std::back_inserter(formats),
+                   [](SampleFormat one) { return name_of(one); });
+    list.push_back({{"name", device.name},
+                    {"description", device.description},
+                    {"fewest_channels", device.fewest_channels},
+                    {"most_channels", device.most_channels},
+                    {"rates_hz", device.rates_hz},
+                    {"formats", formats},
+                    {"flaw", device.flaw}});
+    if (!as_json) {
+      fmt::print("{}\n  {}\n  {}\n", device.name, device.description, text_of(device));
+    }
+  }
+  if (as_json) {
+    fmt::print("{}\n", list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else if (devices.empty()) {
+    fmt::print("no audio device that captures: /proc/asound/cards lists the cards that the kernel knows\n");
+  }
+}
+
 void run(bool as_json) {
   const std::vector<ocl::DeviceInfo> devices = ocl::list_devices();
   if (devices.empty()) {
@@ -56,10 +82,12 @@ void run(bool as_json) {
 }  // namespace
 
 void add_devices(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("devices", "List the OpenCL devices of this machine");
+  CLI::App* command = app.add_subcommand("devices", "List the OpenCL devices of this machine, or its audio devices");
   const auto as_json = std::make_shared<bool>(false);
   command->add_flag("--json", *as_json, "print them as JSON");
-  command->callback([as_json] { run(*as_json); });
+  const auto of_audio = std::make_shared<bool>(false);
+  command->add_flag("--audio", *of_audio, "list the audio devices that capture, with channels, rates and formats");
+  command->callback([as_json, of_audio] { *of_audio ? list_audio(*as_json) : run(*as_json); });
 }
 
 }  // namespace nearfield::cli

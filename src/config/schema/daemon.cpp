@@ -98,21 +98,30 @@ void describe(Section& section, DaemonSettings::Source& source) {
   using Daemon = DaemonSettings;
   section.add("kind", source.kind,
               choice<Daemon::SourceKind>({{Daemon::SourceKind::kUdp, "packets"},
-                                          {Daemon::SourceKind::kPipe, "wire words"},
+                                          {Daemon::SourceKind::kPipe, "wire words or samples"},
+                                          {Daemon::SourceKind::kAudio, "a sound card or USB array, by ALSA"},
                                           {Daemon::SourceKind::kFile, "a capture"},
                                           {Daemon::SourceKind::kSimulate, "a scene"}}),
               "what is read");
   section.add("payload", source.payload,
               choice<Daemon::Payload>({{Daemon::Payload::kBits, "one a microphone and bit-time"},
                                        {Daemon::Payload::kSamples,
-                                        "float32, one of every channel at sample_rate_hz, in units of "
-                                        "array.pascal_per_unit, such as of a sound card or decimated by an FPGA"}}),
+                                        "one of every channel at sample_rate_hz, in units of array.pascal_per_unit, "
+                                        "such as of a sound card or decimated by an FPGA"}}),
               "what udp and pipe carry");
   section.add(
       "sample_rate_hz", source.sample_rate_hz,
-      or_none(number({"a rate from", kLowestSampleRate_hz, kHighestSampleRate_hz, "Hz"}),
-              "array.clock_hz / front_end.decimation"),
-      "udp and pipe with payload samples: how many samples of a channel come a second, 48000 of most sound cards");
+      or_none(number({"a rate from", kLowestSampleRate_hz, kHighestSampleRate_hz, "Hz"}), "not given"),
+      "how many samples of a channel come a second, 48000 of most sound cards; required by audio, and by udp and "
+      "pipe with payload samples");
+  section.add("format", source.format,
+              choice<SampleFormat>({{SampleFormat::kF32, "float32"},
+                                    {SampleFormat::kS16, "full scale is 1, as of all integers"},
+                                    {SampleFormat::kS24, "three bytes"},
+                                    {SampleFormat::kS32, ""}}),
+              "pipe with payload samples: their type, little-endian");
+  section.add("device", source.device, or_null(text(), "none"),
+              "audio: a device of ALSA, such as hw:UMA16; `nearfield devices --audio` lists them");
   section.add(
       "address", source.address, host_port("HOST:PORT, such as " + DaemonSettings::Source{}.address),
       "udp: HOST:PORT to listen at, or [IPV6]:PORT; 0.0.0.0:7230 listens on every interface; or a multicast group "
@@ -131,8 +140,9 @@ void describe(Section& section, DaemonSettings::Source& source) {
               "udp: size of the socket's buffer (net.core.rmem_max bounds it without privilege)");
   section.add("reorder_bit_times", source.reorder_bit_times, integer(0, kLongestReorder, "bit-times"),
               "udp: how far behind the newest bit a packet may still come");
-  section.add("ring_bit_times", source.ring_bit_times, integer64(kSmallestRing, kLargestRing, "bit-times"),
-              "bits in host memory between the source and the engine");
+  section.add(
+      "ring_bit_times", source.ring_bit_times, integer64(kSmallestRing, kLargestRing, "bit-times"),
+      "bits in host memory between the source and the engine, or front_end.decimation times as many as samples");
   section.add("allowed_from", source.allowed_from, networks(),
               "udp: addresses and networks that may send, such as [192.168.7.5, 192.168.8.0/24]; []: any");
   section.add("require_crc", source.require_crc, boolean(), "udp: true refuses packets without a CRC");

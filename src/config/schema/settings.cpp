@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "config/array_presets.hpp"
 #include "config/schema/form.hpp"
 #include "config/schema/section.hpp"
 
@@ -79,6 +80,15 @@ void describe(Section& section, HealthSettings& health) {
 
 void describe(Section& section, ArraySettings& array) {
   ArrayGeometry& geometry = array.geometry;
+  std::vector<Word> presets;
+  for (const ArrayPreset& one : array_presets()) {
+    presets.push_back({std::string(one.name), std::string(one.description)});
+  }
+  section.add(
+      "preset", array.preset, or_null(word(std::move(presets)), "an array of the settings below"),
+      "an array that can be bought: places and channels of its microphones, and the rate of live samples, where "
+      "these are not given",
+      Effect::kRestart);
   section.add("positions", array.positions_path, path_or_null("on the grid of the settings below, in its order"),
               "a file of where the microphone of each channel stands, CSV of x_m,y_m,z_m or Acoular's XML "
               "(docs/use/microphones.md); a relative path counts from the configuration's folder",
@@ -108,7 +118,7 @@ void describe(Section& section, ArraySettings& array) {
               integer(static_cast<int>(kSlowestClock_hz), static_cast<int>(kFastestClock_hz), "Hz"),
               "of the microphones' bits; of live samples daemon.source.sample_rate_hz says the rate", Effect::kRestart);
   section.add("sensitivity_dbfs", array.sensitivity_dbfs, number({"a level from", -200.0, 100.0, "dBFS"}),
-              "level of a 1 Pa rms sine; gives bits their pascals");
+              "level of a 1 Pa rms sine; gives bits their pascals, and live samples where it is given");
   section.add(
       "pascal_per_unit", array.pascal_per_unit,
       or_none(number({"a factor from", 1e-12, 1e12, "Pa"}),

@@ -17,6 +17,7 @@
 #include <sstream>
 #include <utility>
 
+#include "audio/capture.hpp"
 #include "config/config.hpp"
 #include "config/live_samples.hpp"
 #include "control/service/worker.hpp"
@@ -35,21 +36,34 @@ void look_at_input(CheckUp& up) {
   }
 }
 
+/// Opens the device as the daemon would, which tells what it lacks. One that runs has it already.
+void look_at_audio(CheckUp& up) {
+  const DaemonSettings::Source& source = up.settings.daemon->source;
+  if (source.kind != DaemonSettings::SourceKind::kAudio || up.daemon_runs) {
+    return;
+  }
+  try {
+    const audio::Capture capture({.device = source.device,
+                                  .sample_rate_hz = sample_rate_of(up.settings),
+                                  .microphones = up.settings.array.geometry.channels(),
+                                  .channels = up.settings.array.channels});
+    up.note(fmt::format("daemon.source.device: {}: {}", source.device, capture.form()));
+  } catch (const Error& error) {
+    up.problem(error.what());
+  }
+}
+
 struct Look {
   const char* check;
   void (*look)(CheckUp& up);
 };
 
 /// Checks in the order in which findings are printed.
-constexpr std::array kLooks = {Look{"input", look_at_input},
-                               Look{"sockets", look_at_sockets},
-                               Look{"stale_sockets", look_at_stale_sockets},
-                               Look{"ports", look_at_ports},
-                               Look{"socket_buffers", look_at_socket_buffers},
-                               Look{"files", look_at_files},
-                               Look{"array", look_at_array},
-                               Look{"recordings", look_at_recordings},
-                               Look{"limits", look_at_limits}};
+constexpr std::array kLooks = {Look{"input", look_at_input},           Look{"audio", look_at_audio},
+                               Look{"sockets", look_at_sockets},       Look{"stale_sockets", look_at_stale_sockets},
+                               Look{"ports", look_at_ports},           Look{"socket_buffers", look_at_socket_buffers},
+                               Look{"files", look_at_files},           Look{"array", look_at_array},
+                               Look{"recordings", look_at_recordings}, Look{"limits", look_at_limits}};
 
 }  // namespace
 

@@ -141,8 +141,7 @@ FileDescriptor nameless_file(const std::string& folder) {
 double recorded_bytes_per_s(const Settings& settings) {
   using What = DaemonSettings::RecordWhat;
   const DaemonSettings::Recording& recording = settings.daemon->recording;
-  const bool keeps_bits =
-      recording.what != What::kImages && settings.daemon->source.payload == DaemonSettings::Payload::kBits;
+  const bool keeps_bits = recording.what != What::kImages;
   const bool keeps_frames = recording.what != What::kBits;
   return (keeps_bits ? wire_bytes_per_s(settings) : 0.0) + (keeps_frames ? frames_bytes_per_s(settings) : 0.0);
 }

@@ -60,7 +60,7 @@ bool arms_by(const DaemonSettings::Recording& recording) {
 }
 
 /// Logs a line when a recording begins, ends or is refused; on the recorder's thread.
-void log_change(control::RateLimitedLog& log, const RecorderStatus& status) {
+void log_change(control::RateLimitedLog& log, const RecorderStatus& status, const char* elements) {
   if (status.state == RecordingState::kRecording) {
     log.log(spdlog::level::info, "recording", "recording begins: {}", status.path);
     return;
@@ -73,9 +73,8 @@ void log_change(control::RateLimitedLog& log, const RecorderStatus& status) {
     return;
   }
   log.log(failed ? spdlog::level::err : spdlog::level::info, failed ? "recording_failed" : "recording",
-          "recording ends: {}: {}; {} bytes, {} bit-times = {} stored + {} never sent + {} paused + {} overrun + {} "
-          "dropped",
-          status.path, status.end_reason, status.bytes, bits.sum(), bits.received, bits.not_sent, bits.paused,
+          "recording ends: {}: {}; {} bytes, {} {} = {} stored + {} never sent + {} paused + {} overrun + {} dropped",
+          status.path, status.end_reason, status.bytes, bits.sum(), elements, bits.received, bits.not_sent, bits.paused,
           bits.overrun, bits.dropped);
 }
 
@@ -124,23 +123,24 @@ RecorderOptions RecordingController::options(const RecordRequest& request) const
     throw ConfigError("daemon.recording.directory: expected a folder, found none, so that nothing can be recorded");
   }
   const ArraySettings& array = settings_.array;
-  const bool has_bits = input_.form == InputForm::kBits;
   RecorderOptions options;
   options.info.measurement = {.geometry = array.geometry,
                               .standoff_m = settings_.holography.standoff_m,
                               .sensitivity_dbfs = array.sensitivity_dbfs};
   options.info.layout = array.layout;
+  if (input_.form == InputForm::kSamples) {
+    options.info.pascal_per_unit = input_.pascal_per_unit;
+  }
   options.info.sample_rate_hz = input_.element_rate_hz;
   options.info.notes = request.notes;
   const std::string name = request.name.empty() ? "%Y%m%dT%H%M%SZ" : request.name;
   options.path = (std::filesystem::path(recording.directory) / (name + ".nfr")).string();
   const bool chosen = request.bits.has_value() || request.images.has_value();
-  options.bits = chosen ? request.bits.value_or(false) : wants_bits(recording.what) && has_bits;
-  options.images = chosen ? request.images.value_or(false) : wants_images(recording.what) || !has_bits;
-  if (options.bits && !has_bits) {
-    throw ConfigError(fmt::format("{}: it delivers decimated samples; only images can be recorded", input_.name));
-  }
-  options.changed = [log = log_](const RecorderStatus& status) { log_change(*log, status); };
+  options.bits = chosen ? request.bits.value_or(false) : wants_bits(recording.what);
+  options.images = chosen ? request.images.value_or(false) : wants_images(recording.what);
+  options.changed = [log = log_, elements = options.info.elements()](const RecorderStatus& status) {
+    log_change(*log, status, elements);
+  };
   options.made_room = [keeper = &keeper_](const FolderUsage& room) { keeper->add(room); };
   options.finished = [keeper = &keeper_](const std::filesystem::path& path) { keeper->finished(path); };
   options.settings = recording;
@@ -236,6 +236,7 @@ nlohmann::json RecordingController::freeze(const std::string& name, IngestRing& 
                       .seconds = {},
                       .name = name.empty() ? "frozen_%Y%m%dT%H%M%SZ" : name});
   }
+  const char* const elements = chosen.info.elements();
   const RecorderStatus status = freeze_ring(ring, std::move(chosen), begin);
   if (is_failure(status.end_cause)) {
     throw IoError(fmt::format("freeze: {}", status.end_reason));
@@ -245,8 +246,8 @@ nlohmann::json RecordingController::freeze(const std::string& name, IngestRing& 
           {"bytes", status.bytes},
           {"bit_times", status.bits.sum()},
           {"stored", status.bits.received},
-          {"message", fmt::format("{}: {:.3f} s, {} of {} bit-times", status.path, seconds, status.bits.received,
-                                  status.bits.sum())}};
+          {"message", fmt::format("{}: {:.3f} s, {} of {} {}", status.path, seconds, status.bits.received,
+                                  status.bits.sum(), elements)}};
 }
 
 void RecordingController::close() {

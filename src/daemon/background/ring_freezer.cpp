@@ -131,7 +131,7 @@ RecorderStatus freeze_ring(IngestRing& ring, RecorderOptions options, const std:
     if (!held) {
       std::error_code ignored;
       std::filesystem::remove(recorder.status().path, ignored);
-      throw NoInputError("freeze: expected bits of one stream in the ingest ring, found that a new one has just begun");
+      throw NoInputError("freeze: expected one stream in the ingest ring, found that a new one has just begun");
     }
   }
   RecorderStatus status = recorder.status();

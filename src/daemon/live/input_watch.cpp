@@ -57,7 +57,7 @@ std::string text_of(const Settings& settings, const LiveInput& input) {
 InputWatch::InputWatch(const Settings& settings, const LiveInput& input)
     : input_(input),
       channels_(static_cast<int>(input.words_per_element)),
-      is_unit_given_(!takes_live_samples(settings.daemon->source) || settings.array.pascal_per_unit.has_value()),
+      is_unit_given_(!takes_live_samples(settings.daemon->source) || live_input_facts(settings).is_unit_given()),
       is_pipe_(settings.daemon->source.kind == DaemonSettings::SourceKind::kPipe),
       has_rate_(is_bare(settings.daemon->source) && !(is_pipe_ && is_regular_file(settings.daemon->source.path))),
       text_(text_of(settings, input)),
@@ -70,6 +70,7 @@ std::vector<InputWatch::Line> InputWatch::look(const std::optional<NewestElement
     {
       const std::lock_guard lock(mutex_);
       measured_hz_ = rate_.measured_hz();
+      long_term_hz_ = rate_.long_term_hz();
     }
     judge(Doubt::kRate, doubt_of_rate(), lines);
   }
@@ -137,7 +138,7 @@ std::string InputWatch::doubt_of_numbers(const ValueCounts::Counts& counts) {
   const auto values = static_cast<double>(counts.values);
   constexpr std::string_view kMend =
       "expected float32, little-endian: `arecord -f FLOAT_LE`, `sox ... -t raw -e floating-point -b 32 -L -`, NumPy's "
-      "astype(\"<f4\")";
+      "astype(\"<f4\"); or say what a pipe carries, as daemon.source.format: s16";
   if (static_cast<double>(counts.tiny) > kShareOfNonsense * values &&
       static_cast<double>(counts.huge + counts.non_finite) > kShareOfNonsense * values) {
     return fmt::format(
@@ -179,10 +180,14 @@ nlohmann::json InputWatch::status() const {
   }
   const bool is_samples = input_.form == InputForm::kSamples;
   const auto per_sample = static_cast<double>(input_.elements_per_sample);
+  constexpr double kPpm = 1e6;
+  const nlohmann::json drift_ppm =
+      long_term_hz_ ? nlohmann::json((*long_term_hz_ / input_.element_rate_hz - 1.0) * kPpm) : nlohmann::json();
   return {{"text", text_},
           {"sample_rate_hz", input_.element_rate_hz / per_sample},
           {"rate_from", input_.rate_from},
           {"measured_rate_hz", measured_hz_ ? nlohmann::json(*measured_hz_ / per_sample) : nlohmann::json()},
+          {"drift_ppm", drift_ppm},
           {"pascal_per_unit", is_samples && is_unit_given_ ? nlohmann::json(input_.pascal_per_unit) : nlohmann::json()},
           {"doubts", doubts}};
 }

@@ -62,6 +62,7 @@ class InputWatch {
   mutable std::mutex mutex_;
   std::array<std::string, kDoubts> in_doubt_;  ///< [Doubt], empty if there is none
   std::optional<double> measured_hz_;          ///< measured rate of elements
+  std::optional<double> long_term_hz_;
 };
 
 }  // namespace nearfield::daemon

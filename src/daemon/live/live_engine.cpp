@@ -63,7 +63,11 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
   if (found == WaitResult::kNewStream) {
     begin_stream();
   }
-  return found == WaitResult::kEnded ? Step::kEnded : Step::kNothing;
+  if (found == WaitResult::kEnded) {
+    is_streaming_ = false;  // another stream may come, as of the next writer of a pipe
+    return Step::kEnded;
+  }
+  return Step::kNothing;
 }
 
 /// Waits for the next window, expected a hop after the last one if it follows it. From shortly before that time its

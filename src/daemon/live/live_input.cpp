@@ -25,6 +25,8 @@ std::string name_of_input(const DaemonSettings::Source& source) {
       return fmt::format("udp {}", source.address);
     case DaemonSettings::SourceKind::kPipe:
       return fmt::format("pipe {}", source.path);
+    case DaemonSettings::SourceKind::kAudio:
+      return fmt::format("audio {}", source.device);
     case DaemonSettings::SourceKind::kFile:
       return source.path;
     case DaemonSettings::SourceKind::kSimulate:
@@ -55,6 +57,10 @@ SourceSettings source_settings(const Settings& settings) {
   out.pascal_per_unit = settings.array.pascal_per_unit;
   out.channels = settings.array.channels;
   const bool is_samples = takes_live_samples(source);
+  constexpr double kShortestPeriod_s = 1e-3;  // of USB's frames
+  constexpr double kLongestPeriod_s = 10e-3;
+  out.period_s =
+      std::clamp(settings.front_end.hop_samples / sample_rate_of(settings), kShortestPeriod_s, kLongestPeriod_s);
   out.bit_times_per_element = static_cast<std::uint64_t>(is_samples ? settings.front_end.decimation : 1);
   const auto bit_times = [&](int samples) {
     return static_cast<std::uint64_t>(samples) * static_cast<std::uint64_t>(settings.front_end.decimation);

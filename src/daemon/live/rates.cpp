@@ -51,6 +51,7 @@ constexpr double kMostRatio = 40.0;
 
 void RateMeter::restart() {
   segments_.clear();
+  first_.reset();
   least_.reset();
   begun_ns_ = 0;
   segment_ns_ = kShortestSegmentNs;
@@ -81,16 +82,23 @@ void RateMeter::add(std::uint64_t stream, std::uint64_t elements, std::int64_t a
   }
 }
 
+double RateMeter::slope_hz(const Point& from, const Point& to) {
+  return 1e9 * (static_cast<double>(to.elements) - static_cast<double>(from.elements)) /
+         static_cast<double>(std::max<std::int64_t>(to.arrived_ns - from.arrived_ns, 1));
+}
+
+std::optional<double> RateMeter::long_term_hz() const {
+  return measured_hz_ && first_ && !segments_.empty() ? std::optional(slope_hz(*first_, segments_.back()))
+                                                      : std::nullopt;
+}
+
 void RateMeter::end_segment() {
   segments_.push_back(*least_);
+  first_ = first_ ? first_ : least_;
   least_.reset();
   if (segments_.size() < kSegments) {
     return;
   }
-  const auto slope_hz = [](const Point& from, const Point& to) {
-    return 1e9 * (static_cast<double>(to.elements) - static_cast<double>(from.elements)) /
-           static_cast<double>(std::max<std::int64_t>(to.arrived_ns - from.arrived_ns, 1));
-  };
   const double mean_hz = slope_hz(segments_.front(), segments_.back());
   bool is_steady = mean_hz > 0.0;
   for (std::size_t i = 1; i < segments_.size(); ++i) {

@@ -62,6 +62,8 @@ class RateMeter {
   void add(std::uint64_t stream, std::uint64_t elements, std::int64_t arrived_ns);
   /// Rate of this stream when slopes last agreed; nullopt before.
   [[nodiscard]] std::optional<double> measured_hz() const { return measured_hz_; }
+  /// The rate since the stream's first segment, whose error falls with its length; nullopt before measured_hz().
+  [[nodiscard]] std::optional<double> long_term_hz() const;
   /// True if the measured rate differs from the announced rate, and is near enough to be real time.
   [[nodiscard]] bool differs() const;
 
@@ -72,6 +74,7 @@ class RateMeter {
   };
   void restart();
   void end_segment();
+  [[nodiscard]] static double slope_hz(const Point& from, const Point& to);
   [[nodiscard]] double lateness_ns(const Point& point) const;
 
   double announced_hz_;
@@ -81,6 +84,7 @@ class RateMeter {
   std::optional<Point> least_;  ///< least late element of the segment
   Point newest_;
   std::vector<Point> segments_;  ///< the least late element of each, at most four
+  std::optional<Point> first_;   ///< the least late element of the first segment since a pause
   std::optional<double> measured_hz_;
 
   static constexpr std::int64_t kShortestSegmentNs = 1'500'000'000;

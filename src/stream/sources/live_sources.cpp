@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "core/error.hpp"
+#include "core/sample_format.hpp"
 #include "core/system/clocks.hpp"
 #include "stream/packets/socket.hpp"
 
@@ -274,7 +275,7 @@ class PipeWorker : public SourceWorker {
         ring_(&ring),
         input_(std::move(input)),
         reopens_(is_named_pipe(input_, settings)),
-        element_bytes_(settings.words_per_element * sizeof(std::uint32_t)),
+        element_bytes_(settings.words_per_element * bytes_of(settings.source.format)),
         bytes_(std::max(element_bytes_, kChunkBytes / element_bytes_ * element_bytes_)) {
     fcntl(input_.get(), F_SETPIPE_SZ, static_cast<int>(kChunkBytes));  // fails where it is no pipe or not permitted
   }
@@ -320,11 +321,21 @@ class PipeWorker : public SourceWorker {
     if (!streaming_) {
       begin(stop);
     }
-    ring_->store(next_element_, std::span(bytes_).first(whole), now_ns);
+    ring_->store(next_element_, words_of(std::span(bytes_).first(whole)), now_ns);
     next_element_ += whole / element_bytes_;
     std::copy(bytes_.begin() + static_cast<std::ptrdiff_t>(whole), bytes_.begin() + static_cast<std::ptrdiff_t>(held_),
               bytes_.begin());
     held_ -= whole;
+  }
+
+  /// Words of bits, and samples as float32.
+  std::span<const std::byte> words_of(std::span<const std::byte> bytes) {
+    if (settings_.source.format == SampleFormat::kF32) {
+      return bytes;
+    }
+    values_.resize(bytes.size() / bytes_of(settings_.source.format));
+    to_floats(settings_.source.format, bytes, static_cast<int>(settings_.words_per_element), {}, values_);
+    return std::as_bytes(std::span(values_));
   }
 
   /// Begins a stream. The reader may be copying what its start would overwrite, which takes a moment.
@@ -360,6 +371,7 @@ class PipeWorker : public SourceWorker {
   bool reopens_;
   std::size_t element_bytes_;
   std::vector<std::byte> bytes_;
+  std::vector<float> values_;
   std::size_t held_ = 0;  ///< bytes of an incomplete element
   bool streaming_ = false;
   std::uint32_t stream_id_ = 1;

@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "audio/capture.hpp"
+#include "core/error.hpp"
+#include "core/system/clocks.hpp"
+#include "stream/sources/live_sources.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr int kWaitMs = 20;
+/// How often a device that has gone is looked for.
+constexpr std::int64_t kLookNs = 500 * kNsPerMillisecond;
+/// A device that delivers nothing in so many waits, some 2 s, has gone: some drivers do not say it.
+constexpr int kMostWaits = 100;
+/// A gap between two reads that no driver's delays make.
+constexpr double kUnsaid_s = 0.1;
+
+audio::CaptureSettings capture_settings(const SourceSettings& settings) {
+  return {.device = settings.source.device,
+          .sample_rate_hz = settings.source.sample_rate_hz.value_or(0.0),
+          .microphones = static_cast<int>(settings.words_per_element),
+          .channels = settings.channels,
+          .period_s = settings.period_s};
+}
+
+class AudioWorker : public SourceWorker {
+ public:
+  AudioWorker(std::unique_ptr<audio::Capture> capture, IngestRing& ring, const audio::CaptureSettings& settings)
+      : settings_(settings), ring_(&ring), capture_(std::move(capture)) {}
+
+  void run(const std::stop_token& stop) override {
+    while (goes_on(stop)) {
+      if (!capture_ && !open_again()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(kWaitMs));
+        continue;
+      }
+      try {
+        take(capture_->read(kWaitMs), stop);
+      } catch (const NoInputError&) {
+        end();
+      }
+    }
+  }
+
+  void count(SourceCounters& counters) const override {
+    counters.overruns = overruns_.load(std::memory_order_relaxed);
+    counters.absences = absences_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  void take(const audio::Capture::Samples& samples, const std::stop_token& stop) {
+    const std::uint64_t count = samples.values.size() / static_cast<std::size_t>(settings_.microphones);
+    if (count == 0) {
+      if (++waits_ > kMostWaits) {
+        end();
+      }
+      return;
+    }
+    waits_ = 0;
+    if (!streaming_) {
+      begin(stop);
+    }
+    if (const std::uint64_t lost = lost_before(samples, count); lost > 0) {
+      overruns_.fetch_add(1, std::memory_order_relaxed);
+      next_sample_ += lost;
+    }
+    ring_->store(next_sample_, std::as_bytes(samples.values), samples.newest_ns);
+    next_sample_ += count;
+    newest_ns_ = samples.newest_ns;
+  }
+
+  /// Samples that the driver lost, by the times of capture: at least one where it says that some were, so that the gap
+  /// is flagged. Some drivers do not say it, such as JACK's after a pause of this process.
+  [[nodiscard]] std::uint64_t lost_before(const audio::Capture::Samples& samples, std::uint64_t count) const {
+    if (newest_ns_ == 0) {
+      return 0;
+    }
+    const double passed_s = static_cast<double>(samples.newest_ns - newest_ns_) * kSecondsPerNs;
+    const double lost = std::round(passed_s * settings_.sample_rate_hz - static_cast<double>(count));
+    const double least = samples.follows_an_overrun ? 0.0 : kUnsaid_s * settings_.sample_rate_hz;
+    return lost < least ? (samples.follows_an_overrun ? 1 : 0) : static_cast<std::uint64_t>(std::max(lost, 1.0));
+  }
+
+  /// Begins a stream. The reader may be copying what its start would overwrite, which takes a moment.
+  void begin(const std::stop_token& stop) {
+    while (!ring_->begin_stream(stream_id_, 0) && goes_on(stop)) {
+      std::this_thread::yield();
+    }
+    streaming_ = true;
+    next_sample_ = 0;
+    newest_ns_ = 0;
+    ++stream_id_;
+  }
+
+  void end() {
+    capture_.reset();
+    if (streaming_) {
+      absences_.fetch_add(1, std::memory_order_relaxed);
+      ring_->end_stream();
+      streaming_ = false;
+    }
+  }
+
+  /// Throws ConfigError where the device comes back without the rate or the channels.
+  bool open_again() {
+    const std::int64_t now_ns = monotonic_ns();
+    if (now_ns < look_ns_) {
+      return false;
+    }
+    look_ns_ = now_ns + kLookNs;
+    waits_ = 0;
+    try {
+      capture_ = std::make_unique<audio::Capture>(settings_);
+    } catch (const NoInputError&) {
+      return false;
+    }
+    return true;
+  }
+
+  const audio::CaptureSettings settings_;
+  IngestRing* ring_;
+  std::unique_ptr<audio::Capture> capture_;
+  bool streaming_ = false;
+  std::uint32_t stream_id_ = 1;
+  std::uint64_t next_sample_ = 0;
+  std::int64_t newest_ns_ = 0;  ///< when the last sample was captured; 0: none of the stream
+  int waits_ = 0;               ///< in which nothing came, since something did
+  std::int64_t look_ns_ = 0;    ///< when a device that has gone is looked for
+  std::atomic<std::uint64_t> overruns_{0};
+  std::atomic<std::uint64_t> absences_{0};
+};
+
+}  // namespace
+
+std::unique_ptr<Source> make_audio_source(const SourceSettings& settings) {
+  const audio::CaptureSettings wanted = capture_settings(settings);
+  auto ring = std::make_unique<IngestRing>(ring_settings(settings));
+  auto capture = std::make_unique<audio::Capture>(wanted);
+  auto worker = std::make_unique<AudioWorker>(std::move(capture), *ring, wanted);
+  return std::make_unique<Source>(std::move(ring), std::move(worker), std::nullopt, std::vector<std::string>{});
+}
+
+}  // namespace nearfield

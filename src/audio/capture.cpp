@@ -21,7 +21,7 @@ struct Format {
   snd_pcm_format_t alsa;
 };
 
-/// Of those that a device has, the first is taken.
+/// Formats by preference: a device gives the first that it has.
 constexpr std::array kFormats = {
     Format{SampleFormat::kS32, SND_PCM_FORMAT_S32_LE}, Format{SampleFormat::kS24, SND_PCM_FORMAT_S24_3LE},
     Format{SampleFormat::kS24In32, SND_PCM_FORMAT_S24_LE}, Format{SampleFormat::kF32, SND_PCM_FORMAT_FLOAT_LE},
@@ -55,17 +55,18 @@ Device opened(const std::string& name) {
   snd_pcm_t* device = nullptr;
   const int error = alsa().snd_pcm_open(&device, name.c_str(), SND_PCM_STREAM_CAPTURE, SND_PCM_NONBLOCK);
   if (error == -EBUSY) {
-    throw NoInputError(
-        fmt::format("audio {}: another program uses it; `fuser -v /dev/snd/*` says which, a sound server such as "
-                    "PipeWire lets go of it when its own recorders end",
-                    name));
+    throw NoInputError(fmt::format(
+        "daemon.source.device: {}: another program uses it; `fuser -v /dev/snd/*` says which, a sound server such as "
+        "PipeWire lets go of it when its own recorders end",
+        name));
   }
   if (error == -EACCES || error == -EPERM) {
-    throw NoInputError(fmt::format("audio {}: {}; expected a user of the group audio", name, text_of_error(error)));
+    throw NoInputError(
+        fmt::format("daemon.source.device: {}: {}; expected a user of the group audio", name, text_of_error(error)));
   }
   if (error < 0) {
-    throw NoInputError(
-        fmt::format("audio {}: {}; `nearfield devices --audio` lists what there is", name, text_of_error(error)));
+    throw NoInputError(fmt::format("daemon.source.device: {}: {}; `nearfield devices --audio` lists what there is",
+                                   name, text_of_error(error)));
   }
   return Device(device);
 }
@@ -75,7 +76,7 @@ Hardware parameters_of(snd_pcm_t* device, const std::string& name) {
   (void)alsa().snd_pcm_hw_params_malloc(&parameters);
   Hardware owned(parameters);
   if (const int error = alsa().snd_pcm_hw_params_any(device, parameters); error < 0) {
-    throw NoInputError(fmt::format("audio {}: {}", name, text_of_error(error)));
+    throw NoInputError(fmt::format("daemon.source.device: {}: {}", name, text_of_error(error)));
   }
   (void)alsa().snd_pcm_hw_params_set_rate_resample(device, parameters, 0);  // no rate that the hardware has not
   return owned;
@@ -215,7 +216,7 @@ Capture::Capture(const CaptureSettings& settings)
   set_software();
   bytes_.resize(period_samples_ * static_cast<std::size_t>(channels_there_) * bytes_of(format_));
   values_.resize(period_samples_ * microphones_);
-  (void)alsa().snd_pcm_start(handles_->device.get());  // where it fails, the first read says why
+  (void)alsa().snd_pcm_start(handles_->device.get());  // the first read says why it failed
 }
 
 Capture::~Capture() = default;
@@ -276,7 +277,7 @@ void Capture::set_hardware(const CaptureSettings& settings) {
   (void)alsa().snd_pcm_hw_params_set_period_time_near(device, parameters, &period_us, nullptr);
   (void)alsa().snd_pcm_hw_params_set_buffer_time_near(device, parameters, &buffer_us, nullptr);
   if (const int error = alsa().snd_pcm_hw_params(device, parameters); error < 0) {
-    throw NoInputError(fmt::format("audio {}: {}", device_, text_of_error(error)));
+    throw NoInputError(fmt::format("daemon.source.device: {}: {}", device_, text_of_error(error)));
   }
   snd_pcm_uframes_t period = 0;
   (void)alsa().snd_pcm_hw_params_get_period_size(parameters, &period, nullptr);
@@ -294,7 +295,7 @@ void Capture::set_software() {
   (void)alsa().snd_pcm_sw_params_set_tstamp_type(device, parameters, SND_PCM_TSTAMP_TYPE_MONOTONIC);
   (void)alsa().snd_pcm_sw_params_set_avail_min(device, parameters, period_samples_);
   if (const int error = alsa().snd_pcm_sw_params(device, parameters); error < 0) {
-    throw NoInputError(fmt::format("audio {}: {}", device_, text_of_error(error)));
+    throw NoInputError(fmt::format("daemon.source.device: {}: {}", device_, text_of_error(error)));
   }
 }
 
@@ -315,7 +316,7 @@ void Capture::restart(int error) {
   has_overrun_ = true;
   snd_pcm_t* const device = handles_->device.get();
   if (alsa().snd_pcm_prepare(device) < 0 || alsa().snd_pcm_start(device) < 0) {
-    throw NoInputError(fmt::format("audio {}: {}", device_, text_of_error(error)));
+    throw NoInputError(fmt::format("daemon.source.device: {}: {}", device_, text_of_error(error)));
   }
 }
 
@@ -339,7 +340,7 @@ Capture::Samples Capture::read(int timeout_ms) {
     return {};
   }
   if (count < 0) {
-    throw NoInputError(fmt::format("audio {}: {}", device_, text_of_error(static_cast<int>(count))));
+    throw NoInputError(fmt::format("daemon.source.device: {}: {}", device_, text_of_error(static_cast<int>(count))));
   }
   const auto samples = static_cast<std::uint64_t>(count);
   const std::span<float> values = std::span(values_).first(samples * microphones_);

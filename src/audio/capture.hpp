@@ -11,13 +11,13 @@
 /// Samples from ALSA's devices.
 namespace nearfield::audio {
 
-/// What a device can capture.
+/// Abilities of a device that captures.
 struct DeviceFacts {
-  std::string name;         ///< as `daemon.source.device` takes it: "hw:UMA16,0"
+  std::string name;         ///< a value of `daemon.source.device`: "hw:UMA16,0"
   std::string description;  ///< by the card or by ALSA's configuration
   int fewest_channels = 0;
   int most_channels = 0;
-  std::vector<double> rates_hz = {};  ///< of the usual ones
+  std::vector<double> rates_hz = {};  ///< usual rates that it has
   std::vector<SampleFormat> formats = {};
   std::string flaw = {};  ///< why the rest is not known, such as that another program uses the device; else empty
 };
@@ -32,7 +32,7 @@ struct CaptureSettings {
   double sample_rate_hz = 0.0;
   int microphones = 0;
   std::vector<int> channels =
-      {};                  ///< of the device, for each microphone; empty: the device has exactly the microphones
+      {};  ///< a channel of the device for each microphone; empty: the device has exactly the microphones
   double period_s = 1e-3;  ///< wanted time between two reads
 };
 

@@ -11,10 +11,10 @@ namespace nearfield {
 struct ArrayPreset {
   std::string_view name;
   std::string_view description;
-  std::string_view source;                      ///< of these facts
-  double sample_rate_hz = 0.0;                  ///< as it comes
-  std::vector<int> channels;                    ///< of its device, those of the microphones; empty: all
-  std::vector<MicrophonePosition> positions_m;  ///< of each microphone, on the axes of images
+  std::string_view source;                      ///< origin of these facts
+  double sample_rate_hz = 0.0;                  ///< default of the device
+  std::vector<int> channels;                    ///< channels of the device that are microphones; empty: all
+  std::vector<MicrophonePosition> positions_m;  ///< [microphone], on the axes of images
 };
 
 /// By name.

@@ -208,7 +208,7 @@ Settings load_daemon_settings(const std::string& path, const std::vector<std::st
     settings.array.channels.clear();  // a preset's are of its device
   }
   if (takes_live_samples(settings.daemon->source) && !settings.explicit_keys.contains("array.layout")) {
-    settings.array.layout = WireLayout::kRowMajor;  // of bits alone
+    settings.array.layout = WireLayout::kRowMajor;  // bits alone have a layout
   }
   const IsSettled is_settled = settled_keys(reader, !is_bare(settings.daemon->source));
   std::vector<Contradiction> found = contradictions(settings, is_settled);

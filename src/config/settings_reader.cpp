@@ -84,7 +84,7 @@ void SettingsReader::make_limits(const YAML::Node& document) {
   }
 }
 
-/// What was given stays; the input of `nearfieldd` takes the rest too.
+/// Takes from the preset all that was not given.
 void SettingsReader::use_preset() {
   constexpr const char* kKey = "array.preset";
   ArraySettings& array = settings_.array;

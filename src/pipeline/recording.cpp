@@ -29,7 +29,7 @@ class StreamFile {
  public:
   virtual ~StreamFile() = default;
   [[nodiscard]] virtual CaptureInfo info() const = 0;
-  /// Of samples; none: bits.
+  /// Unit of samples; none: bits.
   [[nodiscard]] virtual std::optional<double> pascal_per_unit() const { return std::nullopt; }
   virtual void read(std::uint64_t first_bit_time, std::span<std::uint32_t> words) = 0;
   [[nodiscard]] virtual const std::vector<MaskChange>* masks() const { return nullptr; }
@@ -184,7 +184,7 @@ class StreamRecording : public Recording {
   }
 
   std::unique_ptr<StreamFile> file_;
-  std::optional<double> pascal_per_unit_;  ///< of samples; none: bits
+  std::optional<double> pascal_per_unit_;  ///< unit of samples; none: bits
   std::uint64_t per_sample_;               ///< bit-times
   CaptureInfo capture_;
   std::vector<std::string> notes_;

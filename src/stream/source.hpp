@@ -27,7 +27,7 @@ struct SourceSettings {
   std::uint64_t least_ring_elements = 0;       ///< least size of the ring, whatever its own key says
   std::optional<double> pascal_per_unit = {};  ///< for files of samples that do not state it
   std::vector<int> channels = {};  ///< microphones' channels in files of samples and of a device; empty: all
-  double period_s = 1e-3;          ///< of audio: wanted time between two reads
+  double period_s = 1e-3;          ///< audio: wanted time between two reads
 };
 
 enum class SourceState { kIdle, kRunning, kEnded, kFailed };

@@ -112,9 +112,9 @@ TEST_F(CaptureTest, ChosenChannelsOfADeviceWithMore) {
 }
 
 TEST_F(CaptureTest, WhatADeviceHasNotIsSaid) {
-  EXPECT_THAT(
-      refusal({.device = "hw:UMA16", .sample_rate_hz = kRate_hz, .microphones = 16}),
-      testing::AllOf(HasSubstr("audio hw:UMA16: "), HasSubstr("`nearfield devices --audio` lists what there is")));
+  EXPECT_THAT(refusal({.device = "hw:UMA16", .sample_rate_hz = kRate_hz, .microphones = 16}),
+              testing::AllOf(HasSubstr("daemon.source.device: hw:UMA16: "),
+                             HasSubstr("`nearfield devices --audio` lists what there is")));
   EXPECT_THAT(refusal({.device = "three", .sample_rate_hz = kRate_hz, .microphones = 16}),
               HasSubstr("array.rows, array.columns: expected at least 16 channels of three, found 3 channels"));
   EXPECT_THAT(refusal({.device = "three", .sample_rate_hz = kRate_hz, .microphones = 2}),

@@ -143,6 +143,7 @@ TEST(LiveEngine, SamplesOfSocketsAndPipesGiveTheFramesOfAFile) {
     Settings settings = test::small_settings();
     settings.daemon->source.kind = kind;
     settings.daemon->source.payload = DaemonSettings::Payload::kSamples;
+    settings.daemon->source.sample_rate_hz = kBitRateHz / kBitsPerWord;
     settings.daemon->source.address = "127.0.0.1:0";
     settings.daemon->source.path = folder / "pipe";
     settings.daemon->source.reorder_bit_times = 0;

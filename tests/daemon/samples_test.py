@@ -34,6 +34,9 @@ ARRAY = [f"array.rows={ROWS}", f"array.columns={COLUMNS}", f"array.pitch_x_m={PI
          "front_end.hop_samples=256", "array.health.mask=false"]
 
 
+STARTED = []  # processes, which a test that fails leaves
+
+
 def fail(text):
     sys.exit(f"samples_test: {text}")
 
@@ -69,7 +72,7 @@ class Pacer:
 
     def __init__(self, path, convert=lambda values: values.tobytes(), block=480):
         self.stop_asked, self.written = threading.Event(), 0
-        self.thread = threading.Thread(target=self.play, args=(path, convert, block))
+        self.thread = threading.Thread(target=self.play, args=(path, convert, block), daemon=True)
         self.thread.start()
 
     def play(self, path, convert, block):
@@ -97,6 +100,7 @@ class Daemon:
         with self.log_file.open("w") as log:
             self.process = subprocess.Popen([programs / "nearfieldd", *sets(ARRAY + own + settings)], stderr=log, stdout=log,
                                             env=os.environ | (environment or {}))
+        STARTED.append(self.process)
         wait_for(lambda: self.nearfield.run("ctl", "--socket", self.socket, "status", "--json").returncode == 0, "an answer", self)
 
     def log(self):
@@ -243,6 +247,7 @@ class Jack:
         with self.log.open("a") as log:
             self.process = subprocess.Popen(["jackd", "-r", "-n", self.name, "-d", "dummy", "-r", str(RATE_HZ), "-C", str(CHANNELS), "-P", "2",
                                              "-p", "256"], stdout=log, stderr=log, env=os.environ | self.environment)
+        STARTED.append(self.process)
         wait_for(lambda: subprocess.run(["jack_lsp"], env=os.environ | self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                         check=False).returncode == 0, "a JACK server")
 
@@ -306,7 +311,11 @@ def main():
         if sys.argv[2:] and test.__name__ not in sys.argv[2:]:
             continue
         folder = pathlib.Path(tempfile.mkdtemp())
-        test(programs, folder)
+        try:
+            test(programs, folder)
+        finally:
+            for process in STARTED:
+                process.kill()  # nothing to one that has ended
         shutil.rmtree(folder)
 
 

@@ -198,7 +198,7 @@ void run(const NewArguments& arguments) {
       });
   const ArrayPreset& preset = *array_preset(array);
   const std::string device =
-      answer(arguments.device, "--device", "which audio device (`nearfield devices --audio` lists them)",
+      answer(arguments.device, "--audio", "which audio device (`nearfield devices --audio` lists them)",
              likely_device(preset), [](const std::string& text) {
                return text.empty() || text.find('"') != std::string::npos ? "expected a name, such as hw:UMA16" : "";
              });
@@ -235,7 +235,7 @@ void run(const NewArguments& arguments) {
       });
   const std::string text = configuration(preset, device, see, numbers_in(distance)[0], frequencies);
   write(arguments.output, text);
-  (void)load_daemon_settings(arguments.output, {});  // what was written must be right
+  (void)load_daemon_settings(arguments.output, {});  // a check of what was written
   fmt::print("{}\nnext: nearfieldd -c {} --check\n", arguments.output, arguments.output);
 }
 
@@ -247,7 +247,7 @@ void add_new(CLI::App& app) {
       app.add_subcommand("new", "Write a configuration for an array that can be bought, by five questions");
   command->add_option("-o,--output", arguments->output, "configuration, YAML")->required();
   command->add_option("--array", arguments->array, "its name: " + names_of_presets());
-  command->add_option("--device", arguments->device, "audio device, such as hw:UMA16");
+  command->add_option("--audio", arguments->device, "audio device, such as hw:UMA16");
   command->add_option("--see", arguments->see, "sources at a distance, or the surface before it")
       ->check(CLI::IsMember({"sources", "surface"}));
   command->add_option("--distance", arguments->distance, "from the array, m");

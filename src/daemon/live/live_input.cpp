@@ -57,7 +57,7 @@ SourceSettings source_settings(const Settings& settings) {
   out.pascal_per_unit = settings.array.pascal_per_unit;
   out.channels = settings.array.channels;
   const bool is_samples = takes_live_samples(source);
-  constexpr double kShortestPeriod_s = 1e-3;  // of USB's frames
+  constexpr double kShortestPeriod_s = 1e-3;  // a frame of USB
   constexpr double kLongestPeriod_s = 10e-3;
   out.period_s =
       std::clamp(settings.front_end.hop_samples / sample_rate_of(settings), kShortestPeriod_s, kLongestPeriod_s);

@@ -88,12 +88,12 @@ struct Run {
 /// of words of bits, and each of its bit-times is a sample.
 struct FileInfo {
   MeasurementGeometry measurement;
-  WireLayout layout = WireLayout::kRowMajor;  ///< of bits
+  WireLayout layout = WireLayout::kRowMajor;  ///< order of bits
   double sample_rate_hz = kBitRateHz;
   std::string host;
   std::string boot_id;     ///< kernel's id; times of CLOCK_MONOTONIC are comparable only within one boot
   std::string notes = {};  ///< by the requester, UTF-8; may be empty
-  std::optional<double> pascal_per_unit = {};  ///< of samples; none: bits
+  std::optional<double> pascal_per_unit = {};  ///< unit of samples; none: bits
 
   [[nodiscard]] bool holds_samples() const { return pascal_per_unit.has_value(); }
   /// Name of what bit-times count.

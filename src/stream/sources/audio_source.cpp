@@ -15,7 +15,7 @@ namespace nearfield {
 namespace {
 
 constexpr int kWaitMs = 20;
-/// How often a device that has gone is looked for.
+/// Pause between two attempts to open a device that has gone.
 constexpr std::int64_t kLookNs = 500 * kNsPerMillisecond;
 /// A device that delivers nothing in so many waits, some 2 s, has gone: some drivers do not say it.
 constexpr int kMostWaits = 100;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdarg>
 #include <cstdio>
+#include <utility>
 
 #include "core/error.hpp"
 
@@ -54,8 +55,8 @@ Alsa opened() {
 }  // namespace
 
 const Alsa& alsa() {
-  static const Alsa calls = opened();
-  return calls;
+  static const Alsa kCalls = opened();
+  return kCalls;
 }
 
 std::string text_of_error(int error) {

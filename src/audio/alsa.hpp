@@ -67,7 +67,8 @@ namespace nearfield::audio {
   CALL(snd_pcm_readi)
 
 struct Alsa {
-#define NEARFIELD_ALSA_MEMBER(name) decltype(&::name) name = nullptr;
+#define NEARFIELD_ALSA_MEMBER(name) \
+  decltype(&::name) name = nullptr;  // NOLINT(bugprone-macro-parentheses): a name cannot be in parentheses
   NEARFIELD_ALSA_CALLS(NEARFIELD_ALSA_MEMBER)
 #undef NEARFIELD_ALSA_MEMBER
 };

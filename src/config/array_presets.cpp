@@ -48,7 +48,7 @@ constexpr std::array kRespeaker6 = {
 }  // namespace
 
 const std::vector<ArrayPreset>& array_presets() {
-  static const std::vector<ArrayPreset> presets = {
+  static const std::vector<ArrayPreset> kPresets = {
       {.name = "matrix-creator",
        .description = "MATRIX Creator, 8 microphones on a circle of 105 mm",
        .source = "matrix-creator-hal's microphone positions, and ODAS",
@@ -67,7 +67,7 @@ const std::vector<ArrayPreset>& array_presets() {
        .sample_rate_hz = 16000.0,
        .channels = {0, 1, 2, 3, 4, 5},
        .positions_m = in_plane(kRespeaker6)}};
-  return presets;
+  return kPresets;
 }
 
 const ArrayPreset* array_preset(std::string_view name) {

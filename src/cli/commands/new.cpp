@@ -51,7 +51,7 @@ std::string answer(const std::string& given, const char* option, const std::stri
     if (isatty(STDIN_FILENO) == 0) {
       fmt::print("\n");
     }
-    const std::string text = line.empty() ? standard : line;
+    std::string text = line.empty() ? standard : line;
     const std::string flaw = flaw_of(text);
     if (flaw.empty()) {
       return text;

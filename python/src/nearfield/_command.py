@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import NoReturn
 
-from nearfield.errors import NearfieldError
+from nearfield.errors import NearfieldError, UsageError
 
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
 
@@ -36,6 +38,31 @@ def exit_code_of(run: Callable[[], int], name: str) -> int:
     except KeyboardInterrupt:
         return 130
     return code
+
+
+class Parser(argparse.ArgumentParser):
+    """The arguments of a command of ``nearfield``, whose errors name its help."""
+
+    def __init__(self, command: str, *, prog: str, description: str) -> None:
+        super().__init__(prog=prog, description=description, allow_abbrev=False)
+        self._command = command
+
+    def error(self, message: str) -> NoReturn:
+        raise usage(self._command, message)
+
+
+def usage(command: str, message: str) -> UsageError:
+    return UsageError(f"{message} (see nearfield help {command})", 64)
+
+
+def require_own_output(command: str, output: str, inputs: Iterable[str]) -> None:
+    """Raise UsageError where an output has no name, or is one of the inputs."""
+    if not output:
+        raise usage(command, "--output: expected a path, found an empty one")
+    for path in inputs:
+        is_there_twice = os.path.exists(output) and os.path.exists(path) and os.path.samefile(output, path)
+        if os.path.realpath(output) == os.path.realpath(path) or is_there_twice:
+            raise usage(command, f"--output: {output} is {path} too; expected a file of its own")
 
 
 def _say(name: str, message: str) -> None:

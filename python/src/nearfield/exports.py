@@ -5,7 +5,6 @@ The program chooses, by ``nearfield export`` to HDF5: its file has [frame, axis,
 
 from __future__ import annotations
 
-import argparse
 import base64
 import contextlib
 import dataclasses
@@ -15,13 +14,13 @@ import pathlib
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 from xml.sax.saxutils import escape
 
 import h5py
 import numpy as np
 
-from nearfield._command import exit_code_of
+from nearfield._command import Parser, exit_code_of, require_own_output
 from nearfield._layout import Array, Axis
 from nearfield._program import run
 from nearfield.errors import IoError, NearfieldError, NoInputError, UsageError, error_of
@@ -82,7 +81,7 @@ def export(
 def _export(path: str, output: str, format: str | None, choice: dict[str, object]) -> tuple[list[pathlib.Path], str]:
     """Return the files and what is said of them."""
     kind = format or _ENDINGS.get(pathlib.Path(output).suffix, "")
-    _require_own(output, path)
+    require_own_output("export", output, [path])
     if kind not in _ENDINGS.values():
         return [pathlib.Path(output)], _program(path, output, format, choice)
     with tempfile.TemporaryDirectory(prefix="nearfield-") as folder:
@@ -92,7 +91,7 @@ def _export(path: str, output: str, format: str | None, choice: dict[str, object
             source = _Source.of(file)
             files = _vtk_files(pathlib.Path(output), source) if kind == "vtk" else [pathlib.Path(output)]
             for one in files:
-                _require_own(str(one), path)
+                require_own_output("export", str(one), [path])
             {"vtk": _write_vtk, "mat": _write_mat, "uff": _write_uff}[kind](files, source)
     return files, said.replace(str(chosen), f"{files[0]} to {files[-1]}" if len(files) > 1 else str(files[0]), 1)
 
@@ -103,13 +102,6 @@ def _program(path: str, output: str, format: str | None, choice: dict[str, objec
         return run("export", *words, "--", path)
     except NearfieldError as error:
         raise error_of(error.message.removeprefix("nearfield: error: "), error.exit_code) from error
-
-
-def _require_own(output: str, path: str) -> None:
-    if not output:
-        raise UsageError("--output: expected a path, found an empty one (see nearfield help export)", 64)
-    if os.path.realpath(output) == os.path.realpath(path) or (os.path.exists(output) and os.path.exists(path) and os.path.samefile(output, path)):
-        raise UsageError(f"--output: {output} is {path} too; expected a file of its own (see nearfield help export)", 64)
 
 
 @contextlib.contextmanager
@@ -381,13 +373,8 @@ def _write_vtk(files: list[pathlib.Path], source: _Source) -> None:
 # ---- Command line ----
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message} (see nearfield help export)", 64)
-
-
 def _run(words: Sequence[str] | None) -> int:
-    parser = _Parser(prog="python -m nearfield.exports", description="Write results for other programs, as nearfield export does", allow_abbrev=False)
+    parser = Parser("export", prog="python -m nearfield.exports", description="Write results for other programs, as nearfield export does")
     parser.add_argument("input", help="images, HDF5")
     parser.add_argument("-o", "--output", required=True, help="file to write; its ending says the format")
     choices = ("processor", "product", "frames", "frequency", "plane", "x", "y")

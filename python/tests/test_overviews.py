@@ -9,6 +9,7 @@ import matplotlib.colors
 import matplotlib.image
 import numpy as np
 import pytest
+from images_support import describe, put_array, put_axes
 
 import nearfield
 from nearfield._maps import Scale, colours, place_on
@@ -28,17 +29,6 @@ CONFIG = f"version: 1\nholography: {{standoff_m: {STANDOFF_M}}}\n"
 # ---- Files ----
 
 
-def put_axes(group, axes):
-    datasets = []
-    for name, unit, values in axes:
-        data = f"{name}_{unit}" if unit.isalpha() else name
-        data = {"frequency": "frequencies_hz", "y": "y_m", "x": "x_m", "z": "planes_m"}.get(name, data)
-        datasets.append(data)
-        group[data] = np.asarray(values, np.float64)
-        group[data].attrs.update({"axis": np.bytes_(name), "unit": np.bytes_(unit)})
-    group.attrs["axis_datasets"] = np.bytes_(",".join(datasets))
-
-
 def put_processor(group, name, axes, frames, step_ns=100_000_000):
     put_axes(group, axes)
     for key in ("processor", "kind", "device", "front_end"):
@@ -49,24 +39,6 @@ def put_processor(group, name, axes, frames, step_ns=100_000_000):
     group["flags"] = np.zeros(frames, np.uint32)
     group["missing_bits"] = np.zeros(frames, np.uint64)
     group["frames_written"] = np.uint64(frames)
-
-
-def describe(group, name, **words):
-    group[name].attrs.update({key: np.bytes_(value) for key, value in words.items()})
-    others = [group.attrs["products"].decode()] if "products" in group.attrs else []
-    group.attrs["products"] = np.bytes_(",".join([*others, name]))
-
-
-def put_array(group, name, quantity, unit, axes, values):
-    if np.iscomplexobj(values):
-        group.file.require_group("/")
-        if "complex64" not in group.file:
-            group.file["complex64"] = np.dtype("<c8")
-        data = group.create_dataset(name, values.shape, group.file["complex64"])
-        data[...] = values.astype(np.complex64)
-    else:
-        group[name] = values.astype(np.float32)
-    describe(group, name, form="array", quantity=quantity, unit=unit, axes=",".join(axes))
 
 
 def put_sources(group, columns, unit="m"):

@@ -62,6 +62,8 @@ class Results:
     times_ns: Array  # [frame]
     samples: Array
     flags: Any
+    group: Any  # the processor's own in the file
+    axis_datasets: dict[str, str]  # names of datasets by the names of axes
 
     @classmethod
     def all_of(cls, file: Any) -> list[Results]:
@@ -85,16 +87,27 @@ class Results:
             if known["form"] == "table" and product == "sources":
                 sources = FileProduct(data, product, known["quantity"], _text(data["x"].attrs, "unit"), ())
             elif known["form"] == "array" and known["axes"]:
-                of = tuple(Axis(axis, _text(group[axes[axis]].attrs, "unit", "Hz" if axis == "frequency" else "m"), group[axes[axis]][()])
-                           for axis in known["axes"].split(","))  # fmt: skip
+                of = tuple(_axis_of(group, axis, axes) for axis in known["axes"].split(","))
                 arrays.append(FileProduct(data, product, known["quantity"], known["unit"], of))
         count = min(len(group["timestamp_ns"]), int(group["frames_written"][()]) if "frames_written" in group else sys.maxsize)
         return cls(name, _text(group.attrs, "config"), tuple(arrays), sources, group["timestamp_ns"][:count], group["first_sample"][:count],
-                   group["flags"])  # fmt: skip
+                   group["flags"], group, axes)  # fmt: skip
 
     @property
     def frames(self) -> int:
         return len(self.times_ns)
+
+    def axis(self, name: str) -> Axis:
+        return _axis_of(self.group, name, self.axis_datasets)
+
+    def settings(self, command: str = "pictures") -> dict[str, Any]:
+        """Return the run's settings as nested texts, as its YAML has them; none where it is none."""
+        with missing("yaml", "python3-yaml", command):
+            import yaml
+        with contextlib.suppress(yaml.YAMLError):
+            found = yaml.load(self.config, yaml.BaseLoader)
+            return found if isinstance(found, dict) else {}
+        return {}
 
     @functools.cached_property
     def standoff_m(self) -> float:
@@ -130,17 +143,22 @@ class Results:
         return [f"Frame: {words or hex(bits)}."] if bits else []
 
 
+def _axis_of(group: Any, name: str, datasets: dict[str, str]) -> Axis:
+    data = group[datasets[name]]
+    return Axis(name, _text(data.attrs, "unit", "Hz" if name == "frequency" else "m"), data[()])
+
+
 def _text(attrs: Any, name: str, otherwise: str = "") -> str:
     value = attrs.get(name, otherwise)
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
 @contextlib.contextmanager
-def missing(package: str, debian: str) -> Iterator[None]:
+def missing(package: str, debian: str, command: str = "pictures") -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise NoInputError(f"pictures: expected the Python package {package}, found none; install {debian}, or the wheel's extra plot", 66) from error
+        raise NoInputError(f"{command}: expected the Python package {package}, found none; install {debian}, or the wheel's extra plot", 66) from error
 
 
 def with_unit(words: str, unit: str) -> str:

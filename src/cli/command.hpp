@@ -39,7 +39,7 @@ void add_ctl(CLI::App& app);
 void add_page(CLI::App& app);
 void add_settings(CLI::App& app);
 void add_new(CLI::App& app);
-void add_report(CLI::App& app);
+void add_bugreport(CLI::App& app);
 
 /// Throws UsageError if `output` is empty or is the same file as one of `inputs` (empty ones are ignored).
 void require_own_output(const std::string& output, const std::vector<std::string>& inputs);

@@ -33,7 +33,7 @@ const std::array kGroups = {
     Group{"See what it holds", {add_inspect, add_replay, add_pictures, add_compare, add_export, add_csm, add_convert}},
     Group{"Live", {add_demo, add_page, add_tap, add_ctl, add_send, add_play, add_bridge}},
     Group{"The array", {add_new, add_calibrate, add_masks, add_templates, add_beampattern}},
-    Group{"The machine", {add_doctor, add_bench, add_devices, add_settings, add_report}},
+    Group{"The machine", {add_doctor, add_bench, add_devices, add_settings, add_bugreport}},
 };
 
 /// Commands of earlier versions and what stands for them.
@@ -41,6 +41,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kFormerCo
     {"points", "export IMAGES -o FILE.csv --product points"},
     {"sections", "pictures IMAGES -o FOLDER --at X,Y,Z"},
 }};
+
+/// Commands that have another name now; the old one works and is in no help.
+constexpr std::array<std::pair<std::string_view, const char*>, 1> kRenamedCommands = {{{"report", "bugreport"}}};
 
 constexpr const char* kProgram = "nearfield";
 constexpr const char* kHelp = "Help";
@@ -79,6 +82,17 @@ void refuse_former(std::string_view first) {
   }
 }
 
+/// The name of today of a command that has another one, with a warning.
+std::string present_name(const std::string& first) {
+  for (const auto& [former, present] : kRenamedCommands) {
+    if (first == former) {
+      spdlog::warn("{}: its name is {} now", former, present);
+      return present;
+    }
+  }
+  return first;
+}
+
 void add_help(CLI::App& app) {
   const auto words = std::make_shared<std::vector<std::string>>();
   CLI::App* help = app.add_subcommand("help", "Say how a command is used")->group(kHelp);
@@ -86,6 +100,7 @@ void add_help(CLI::App& app) {
   help->callback([&app, words] {
     if (!words->empty()) {
       refuse_former(words->front());
+      words->front() = present_name(words->front());
     }
     if (!words->empty() && words->front() == nearfield::cli::kBench) {
       std::vector<std::string> of_bench(words->begin() + 1, words->end());
@@ -122,7 +137,9 @@ int run(int argc, char** argv) {
         "expected a command or a file, found nothing: nearfield help lists the commands, "
         "nearfield demo shows a moving hologram");
   }
-  if (is_file_alone(app, words[1])) {
+  std::string first = present_name(words[1]);
+  words[1] = first.data();
+  if (is_file_alone(app, first)) {
     words.insert(words.begin() + 1, inspect.data());
   }
   refuse_former(words[1]);

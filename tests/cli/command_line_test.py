@@ -226,7 +226,7 @@ class Options(unittest.TestCase):
         "--verbose": [("", r".*")],
     }
     # It hands its configuration on to the doctor by its name.
-    WITHOUT_STANDARD_INPUT = {"nearfield report"}
+    WITHOUT_STANDARD_INPUT = {"nearfield bugreport"}
 
     @classmethod
     def setUpClass(cls):

@@ -175,11 +175,11 @@ def check_units(root):
 
 
 def check_report(root):
-    """`nearfield report` finds the crash of a service that is one of several arrays', and says what it is."""
+    """`nearfield bugreport` finds the crash of a service that is one of several arrays', and says what it is."""
     crashes = root.folder / "var/lib/nearfield-left/crashes"
     crashes.mkdir()
     (crashes / "crash_20260101T000000Z_1.txt").write_text("nearfieldd crashed: a planted report\n")
-    root.script("cd /tmp\nnearfield report -o report.tar.gz\n")
+    root.script("cd /tmp\nnearfield bugreport -o report.tar.gz\n")
     with tarfile.open(root.folder / "tmp/report.tar.gz") as archive:
         files = {pathlib.PurePath(member.name).name: archive.extractfile(member).read().decode() for member in archive if member.isfile()}
     expect("a planted report" in files.get("crash.txt", ""), f"expected the crash of nearfieldd@left in the report, found {sorted(files)}")

@@ -78,7 +78,7 @@ void write_report(int signal, const siginfo_t& info) {
   const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
   for (const int target : {STDERR_FILENO, file}) {
     backtrace_symbols_fd(frames.data(), count, target);
-    write_text(target, "names: c++filt; of MODULE(+OFFSET): addr2line -Cfie MODULE OFFSET; or nearfield report\n");
+    write_text(target, "names: c++filt; of MODULE(+OFFSET): addr2line -Cfie MODULE OFFSET; or nearfield bugreport\n");
   }
   ::fsync(file);
   ::close(file);

@@ -1,4 +1,4 @@
-#include "cli/report/redaction.hpp"
+#include "cli/bugreport/redaction.hpp"
 
 #include <arpa/inet.h>
 #include <pwd.h>

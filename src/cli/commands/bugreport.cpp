@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "cli/bugreport/redaction.hpp"
 #include "cli/command.hpp"
 #include "cli/own_daemon.hpp"
-#include "cli/report/redaction.hpp"
 #include "control/crash/crash_report.hpp"
 #include "control/socket/client.hpp"
 #include "core/daemon_settings.hpp"
@@ -55,7 +55,7 @@ struct ReportArguments {
 
 void require_not_stopped() {
   if (StopSignal::raised()) {
-    throw Error(ExitCode::kInterrupted, "report: stopped");
+    throw Error(ExitCode::kInterrupted, "bugreport: stopped");
   }
 }
 
@@ -87,7 +87,7 @@ class Report {
  public:
   /// Limits programs for the report to at most `limit_s`.
   Report(std::string name, double limit_s)
-      : name_(std::move(name)), folder_(temporary_folder(), "nearfield-report"), limit_s_(limit_s) {
+      : name_(std::move(name)), folder_(temporary_folder(), "nearfield-bugreport"), limit_s_(limit_s) {
     fs::create_directory(folder_.path() / name_);
   }
 
@@ -125,7 +125,7 @@ class Report {
     const LimitedRun::Outcome tar = run_child(
         {"tar", "-C", folder_.path().string(), "--owner=0", "--group=0", "-czf", archive, name_}, kPackLimit_s);
     if (!succeeded(tar)) {
-      throw IoError(fmt::format("report: tar {}", is_missing(tar) ? "is not installed" : tar.ending()));
+      throw IoError(fmt::format("bugreport: tar {}", is_missing(tar) ? "is not installed" : tar.ending()));
     }
     PartialFile file(output);
     file.write(text_of_file(archive));
@@ -144,10 +144,6 @@ class Report {
   PrivateNames names_ = private_names();
   std::string contents_;
 };
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 std::string utc_now() { return fmt::format("{:%Y%m%dT%H%M%SZ}", fmt::gmtime(std::time(nullptr))); }
 
@@ -267,7 +263,8 @@ std::string with_names(const std::string& crash) {
     if (open == std::string::npos || close == std::string::npos || !line.ends_with(']')) {
       continue;
     }
-    const double left_s = kNamesLimit_s - seconds_since(start);
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    const double left_s = kNamesLimit_s - passed.count();
     const LimitedRun::Outcome names = run_child(
         {"addr2line", "-fie", program_to_run(line.substr(0, open)), line.substr(place, close - place)}, left_s);
     if (is_missing(names)) {
@@ -297,7 +294,7 @@ void add_crash(Report& report) {
 }
 
 void run(const ReportArguments& arguments) {
-  const std::string name = "nearfield_report_" + utc_now();
+  const std::string name = "nearfield_bugreport_" + utc_now();
   const std::string output = arguments.output.empty() ? name + ".tar.gz" : arguments.output;
   require_replaceable(output);
   StopSignal::watch();
@@ -318,10 +315,11 @@ void run(const ReportArguments& arguments) {
 
 }  // namespace
 
-void add_report(CLI::App& app) {
+void add_bugreport(CLI::App& app) {
   const auto arguments = std::make_shared<ReportArguments>();
-  CLI::App* command = app.add_subcommand("report", "Pack what a bug report needs, without sound, into a .tar.gz");
-  command->add_option("-o,--output", arguments->output, "archive to write; default: nearfield_report_TIME.tar.gz here");
+  CLI::App* command = app.add_subcommand("bugreport", "Pack what a bug report needs, without sound, into a .tar.gz");
+  command->add_option("-o,--output", arguments->output,
+                      "archive to write; default: nearfield_bugreport_TIME.tar.gz here");
   command->add_option("-c,--config", arguments->config,
                       "settings that `nearfield doctor` looks at, YAML; default: those of the daemon that answers");
   command->add_option("--socket", arguments->socket, "of the daemon: daemon.control.socket")->capture_default_str();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""`nearfield report` where a check of the doctor fails and where drivers hang: the archive is whole and without secrets.
+"""`nearfield bugreport` where a check of the doctor fails and where drivers hang: the archive is whole and without secrets.
 
-    report_test.py BINARIES
+    bugreport_test.py BINARIES
 """
 
 import json
@@ -62,7 +62,7 @@ class Report(unittest.TestCase):
         self.environment = {**os.environ, "OCL_ICD_VENDORS": str(self.vendors), "TMPDIR": str(self.temporary),
                             "NEARFIELD_CACHE_DIR": f"/home/{USER}/cache", "XDG_STATE_HOME": str(self.path),
                             "HOME": HOME, "LOGNAME": LOGIN}
-        self.line = [BINARIES / "nearfield", "report", "-o", self.archive, "--socket", str(self.path / "control.sock")]
+        self.line = [BINARIES / "nearfield", "bugreport", "-o", self.archive, "--socket", str(self.path / "control.sock")]
 
     def plant_programs(self):
         """Programs of the system whose words are in the report, saying what must not get out."""
@@ -162,6 +162,17 @@ class Report(unittest.TestCase):
         self.assertIn("devices` did not end within its time limit", files["contents.txt"])
         self.assertIn("nearfieldd --version did not end within its time limit", files["version.txt"])
         self.assertIn("processors", files["machine.txt"])
+
+    def test_its_former_name_works_with_a_warning_and_is_in_no_help(self):
+        self.line[1] = "report"
+        done = subprocess.run([*self.line, "--limit", "0.01"], capture_output=True, text=True, check=False, env=self.environment, timeout=PATIENCE_S)
+        self.assertEqual((done.returncode, done.stderr), (0, "nearfield: warning: report: its name is bugreport now\n"))
+        self.assertIn("contents.txt", self.files())
+        listed = subprocess.run([BINARIES / "nearfield", "--help"], capture_output=True, text=True, check=True).stdout
+        self.assertNotRegex(listed, r"(?m)^  report\b")
+        self.assertRegex(listed, r"(?m)^  bugreport\b")
+        of_former = subprocess.run([BINARIES / "nearfield", "help", "report"], capture_output=True, text=True, check=True).stdout
+        self.assertIn("nearfield bugreport", of_former)
 
     def test_a_limit_of_no_time_is_refused(self):
         done = subprocess.run([*self.line, "--limit", "0"], capture_output=True, text=True, check=False, env=self.environment,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -31,6 +32,26 @@ sys.exit(main(sys.argv[4:]))
 )";
 
 }  // namespace
+
+std::vector<std::string> words_of(const CLI::App& command) {
+  std::vector<std::string> words;
+  std::vector<std::string> arguments;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() == 0 || option->get_items_expected_max() == 0) {
+      continue;
+    }
+    if (option->get_lnames().empty()) {
+      arguments.push_back(option->as<std::string>());
+    } else {
+      words.push_back(fmt::format("--{}={}", option->get_lnames().front(), option->as<std::string>()));
+    }
+  }
+  if (!arguments.empty()) {
+    words.emplace_back("--");
+  }
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return words;
+}
 
 void become_python(const PythonCommand& command, std::vector<std::string> arguments) {
   const char* const named = std::getenv("NEARFIELD_PYTHON");

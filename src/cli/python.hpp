@@ -2,6 +2,10 @@
 #include <string>
 #include <vector>
 
+namespace CLI {
+class App;
+}
+
 /// Commands that the Python package nearfield carries out.
 namespace nearfield::cli {
 
@@ -9,6 +13,10 @@ struct PythonCommand {
   std::string command;  ///< its name
   std::string module;   ///< its function main() takes the arguments and returns the exit code
 };
+
+/// The command line in words that mean the same to the module: options with values as --NAME=VALUE, then the arguments
+/// without a name behind "--"; no flags, such as --quiet.
+std::vector<std::string> words_of(const CLI::App& command);
 
 /// Replaces this process by Python, the program that NEARFIELD_PYTHON names, else python3 of PATH, running the module.
 /// The package then calls this program as `nearfield`. If the module or one that it imports is missing, Python ends

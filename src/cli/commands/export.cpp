@@ -22,24 +22,6 @@ struct ExportArguments {
   ExportChoice choice;
 };
 
-/// The command line in words that mean the same to nearfield.exports, without flags such as --quiet.
-std::vector<std::string> words_of(const CLI::App& command) {
-  std::vector<std::string> words;
-  std::string input;
-  for (const CLI::Option* option : command.get_options()) {
-    if (option->count() == 0 || option->get_items_expected_max() == 0) {
-      continue;
-    }
-    if (option->get_lnames().empty()) {
-      input = option->as<std::string>();
-    } else {
-      words.push_back(fmt::format("--{}={}", option->get_lnames().front(), option->as<std::string>()));
-    }
-  }
-  words.insert(words.end(), {"--", input});
-  return words;
-}
-
 void run(ExportArguments arguments, const CLI::App& command) {
   require_own_output(arguments.output, {arguments.input});
   const ExportFormat& format = export_format(arguments.format, arguments.output);

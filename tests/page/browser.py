@@ -26,11 +26,13 @@ def until(condition, what, longest_s=LONGEST_S):
 class BrowserTest(unittest.TestCase):
     """One browser for all tests of a class, and a fresh context for each test. Errors of the page fail the test."""
 
+    ARGUMENTS = ARGUMENTS
+
     @classmethod
     def setUpClass(cls):
         cls.playwright = sync_playwright().start()
         cls.addClassCleanup(cls.playwright.stop)
-        cls.browser = cls.playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        cls.browser = cls.playwright.chromium.launch(executable_path=CHROMIUM, args=cls.ARGUMENTS)
         cls.addClassCleanup(cls.browser.close)
 
     def opened(self, url, width=800, height=600, **options):

@@ -284,11 +284,12 @@ class PicturesTest(PageTest):
         page.select_option("#processor", "far")
         self.until(page, "nearfield.known.newest?.layout.processor === 'far' && nearfield.known.sources.tables.length > 0")
         self.until(page, "/7.*54 dB.*83 %/s.test(document.getElementById('sources').textContent)")
-        page.evaluate("document.getElementById('photo-panel').open = true")
+        page.evaluate("document.getElementById('background-panel').open = true")
         page.set_input_files("#photo-file", files=[{"name": "room.svg", "mimeType": "image/png", "buffer": png(64, 48)}])
-        self.until(page, "!document.getElementById('photo-align').disabled")
-        self.until(page, "document.querySelectorAll('#photo-places input').length === 8")
-        page.click("#photo-align")
+        self.until(page, "!document.getElementById('align').disabled")
+        self.until(page, "document.querySelectorAll('#places input').length === 8")
+        self.until(page, "document.getElementById('background-text').textContent.startsWith('Not aligned yet')")
+        page.click("#align")
         self.until(page, "!document.getElementById('prompt').hidden")
         # The map's corners are clicked at the middle half of the stage.
         box = page.evaluate("(() => { const b = document.getElementById('stage').getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()")
@@ -297,23 +298,56 @@ class PicturesTest(PageTest):
         self.until(page, "document.getElementById('prompt').hidden && nearfield.stage.toCanvas[7] !== 0")
         edges = page.evaluate("(() => { const m = nearfield.stage.toCanvas; const at = (x, y) => { const w = m[6] * x + m[7] * y + m[8];"
                               " return [(m[0] * x + m[1] * y + m[2]) / w, (m[3] * x + m[4] * y + m[5]) / w]; };"
-                              " const [a, b] = [document.querySelectorAll('#photo-places input')[0].valueAsNumber, document.querySelectorAll('#photo-places input')[1].valueAsNumber];"
+                              " const [a, b] = [document.querySelectorAll('#places input')[0].valueAsNumber, document.querySelectorAll('#places input')[1].valueAsNumber];"
                               " return at(a, b); })()")
         self.assertAlmostEqual(edges[0], 0.25 * box[2], delta=2.5)  # the stage's border, and whole pixels of the mouse
         self.assertAlmostEqual(edges[1], 0.25 * box[3], delta=2.5)
+        # The alignment is that of this photograph, of this array and of axes in metres.
+        aligned = page.evaluate("nearfield.background.matrix")
+        self.server.layouts["angles"] = {**directions_layout(), "processor": "angles"}
         page.reload()
-        self.until(page, "globalThis.nearfield !== undefined && !document.getElementById('photo-align').disabled")
+        self.until(page, "globalThis.nearfield !== undefined && nearfield.known.newest !== null && nearfield.known.surveyed.has('angles')")
+        self.assertIsNone(page.evaluate("nearfield.background.image"))
+        page.evaluate("document.getElementById('background-panel').open = true")
+        self.choose("background", "photograph")
+        self.until(page, "nearfield.background.matrix !== null")
+        self.assertEqual(page.evaluate("nearfield.background.matrix"), aligned)
+        self.choose("processor", "angles")
+        self.until(page, "nearfield.background.matrix === null")
+        self.choose("processor", "far")
+        self.until(page, "nearfield.background.matrix !== null")
+        page.evaluate("nearfield.known.array = 'another'")
+        self.until(page, "nearfield.background.matrix === null")
+
+    def test_a_file_that_is_no_picture_and_another_plane_are_said(self):
+        page = self.shown()
+        page.evaluate("document.getElementById('background-panel').open = true")
+        page.set_input_files("#photo-file", files=[{"name": "notes.txt", "mimeType": "text/plain", "buffer": b"no picture"}])
+        self.until(page, "document.getElementById('prompt').textContent === 'notes.txt is no picture that this browser can read.'")
+        page.keyboard.press("Escape")
+        self.until(page, "document.getElementById('prompt').hidden")
+        page.set_input_files("#photo-file", files=[{"name": "room.png", "mimeType": "image/png", "buffer": png(64, 48)}])
+        self.until(page, "!document.getElementById('align').disabled && document.querySelectorAll('#places input').length === 8")
+        page.click("#align")
+        box = page.evaluate("(() => { const b = document.getElementById('stage').getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()")
+        for u, v in ((0.25, 0.25), (0.7, 0.25), (0.6, 0.75), (0.3, 0.75)):
+            page.mouse.click(box[0] + u * box[2], box[1] + v * box[3])
+        self.until(page, "document.getElementById('prompt').hidden && document.getElementById('background-text').textContent === ''")
+        page.select_option("#axes select[data-axis=z]", "1")
+        self.until(page, "document.getElementById('background-text').textContent.startsWith('Aligned on the plane z 0 m; z 0.01 m lies elsewhere in the picture')")
+        page.click("#photo-remove")
+        self.until(page, "nearfield.background.image === null && document.getElementById('background').value === 'none'")
 
     def test_a_photograph_is_mirrored_and_turned_with_the_field(self):
         page = self.shown()
-        page.evaluate("document.getElementById('photo-panel').open = true")
+        page.evaluate("document.getElementById('background-panel').open = true")
         page.set_input_files("#photo-file", files=[{"name": "room.png", "mimeType": "image/png", "buffer": png(64, 48, corner=True)}])
-        self.until(page, "document.querySelectorAll('#photo-places input').length === 8 && !document.getElementById('photo-align').disabled")
+        self.until(page, "document.querySelectorAll('#places input').length === 8 && !document.getElementById('align').disabled")
         # Each corner of the field is at the same corner of the photograph, a tenth inside.
-        place = ("([u, v]) => { nearfield.draw(); const m = nearfield.stage.photoToCanvas({ width: 64, height: 48 }, nearfield.turn());"
+        place = ("([u, v]) => { nearfield.draw(); const m = nearfield.stage.backgroundToCanvas({ width: 64, height: 48 }, nearfield.turn());"
                  " const b = document.getElementById('stage').getBoundingClientRect(); const s = document.getElementById('stage');"
                  " return [b.left + s.clientLeft + m[0] * u + m[1] * v + m[2], b.top + s.clientTop + m[3] * u + m[4] * v + m[5]]; }")
-        page.click("#photo-align")
+        page.click("#align")
         for u, v in ((0.1, 0.1), (0.9, 0.1), (0.9, 0.9), (0.1, 0.9)):
             page.mouse.click(*page.evaluate(place, [u, v]))
         self.until(page, "document.getElementById('prompt').hidden")
@@ -331,7 +365,7 @@ class PicturesTest(PageTest):
                 self.assertAlmostEqual(corner[1], expected[1], delta=1.5, msg=side)
                 # The photograph's own red corner, outside of the field, is where the same transform says.
                 red = page.evaluate("([x, y]) => { const s = document.getElementById('stage').getBoundingClientRect(); const e = document.getElementById('stage');"
-                                    " const c = nearfield.stage.photoCanvas; const r = nearfield.stage.ratio;"
+                                    " const c = nearfield.stage.backgroundCanvas; const r = nearfield.stage.ratio;"
                                     " return [...c.getContext('2d').getImageData(Math.round((x - s.left - e.clientLeft) * r), Math.round((y - s.top - e.clientTop) * r), 1, 1).data]; }",
                                     page.evaluate(place, [0.03, 0.04]))
                 self.assertEqual(red, [255, 0, 0, 255], side)

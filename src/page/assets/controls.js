@@ -1,15 +1,16 @@
 // The controls beside and below the picture, gestures on it, and keys.
 
 import * as actions from "./actions.js";
+import { clickBackground, endAlignment, misplacedText } from "./background.js";
 import { kMostBytes } from "./history.js";
 import { element, fillSelect, fillTable, input, onClick, setText } from "./page.js";
 import { saveSnapshot } from "./files.js";
 import { apply } from "./geometry.js";
+import { latencyText } from "./latency.js";
 import { axisOf, edgesOf, entryText, selectionText, sizeOf } from "./picture.js";
-import { clickPhoto, endAlignment } from "./photograph.js";
 import { autoOnce, changeScale, outsideText, scaleInUse, setRange, setTop, widenScale } from "./scale.js";
 import { stage } from "./scene.js";
-import { chosenSources, finders, history, isOffered, known, layoutInView, obstacleToReference, photo, productInView, reducedMotion, shown, subscribe, tell, view } from "./store.js";
+import { background, chosenSources, finders, history, isOffered, known, layoutInView, obstacleToReference, productInView, reducedMotion, shown, subscribe, tell, view } from "./store.js";
 import { chosenCurves, curves } from "./stream.js";
 import { isSigned, levelRule, number, unitText } from "./units.js";
 import { pixelAt } from "./values.js";
@@ -34,7 +35,7 @@ for (const [key, control] of kChoices) {
 function showChoices() {
   for (const [key, control] of kChoices) {
     const value = view.choice[key];
-    if (key === "spectrumOf" || key === "sourcesOf") continue;  // showOffers() shows them with what is offered
+    if (key === "spectrumOf" || key === "sourcesOf" || key === "background") continue;  // they are shown with what is offered
     if (typeof value === "boolean") /** @type {HTMLInputElement} */ (control).checked = value;
     else control.value = String(value);
   }
@@ -44,6 +45,7 @@ function showChoices() {
     if (option.value === "real") setText(option, product && isSigned(product) ? "Signed value" : "Real part");
   }
   input("animate").disabled = view.choice.mode !== "real" || reducedMotion.matches;
+  setText("threshold-text", `${view.choice.thresholdDb} dB`);
   setText("speed-text", reducedMotion.matches ? "(this system asks for reduced motion)" : String(view.choice.speed));
   const obstacle = obstacleToReference();
   setText("reference-text", obstacle ? `The reference is of another field: ${obstacle}.` : "");
@@ -151,6 +153,7 @@ function captionText() {
   return [
     outsideText(picture, values), `${picture.layout.processor}, ${picture.product.quantity}`, selectionText(picture),
     `seen from ${side === "front" ? "the microphones" : "behind"}${mirror ? ", mirrored" : ""}${view.quarters ? `, turned by ${90 * view.quarters}°` : ""}`,
+    misplacedText(), latencyText(),
   ].filter((text) => text !== "").join("; ");
 }
 
@@ -185,7 +188,7 @@ box.addEventListener("pointermove", ({ buttons, clientX: x, clientY: y }) => {
 box.addEventListener("click", (event) => {
   const edge = box.getBoundingClientRect();
   const [x, y] = [event.clientX - edge.left - box.clientLeft, event.clientY - edge.top - box.clientTop];
-  if (photo.clicks) return clickPhoto(x, y);
+  if (background.clicks) return clickBackground(x, y);
   if (view.choice.form === "surface") return undefined;
   const place = stage.placeAt(x, y);
   return setCursor({ x: place[0], y: place[1] }, event.shiftKey);
@@ -262,7 +265,7 @@ onClick("help-button", () => help.showModal());
 fillTable("keys", [
   ...Object.entries(kKeys).map(([key, [words]]) => [key === " " ? "Space" : /[A-Z]/.test(key) ? `Shift ${key}` : key, words]),
   ["← ↑ → ↓", "In the picture: move the cursor; surface: turn it"],
-  ["Esc", "End the alignment of a photograph"],
+  ["Esc", "End the alignment of a picture"],
   ["?", "This list"],
 ]);
 

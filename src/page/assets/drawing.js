@@ -11,8 +11,10 @@
  * @property {number} high
  * @property {number} phase      phase of the animation, radians
  * @property {boolean} smooth    linear between pixels
- * @property {number} opacity    below 1 over a photograph
- * @property {boolean} fades     values below the scale are transparent
+ * @property {number} opacity    below 1 over a picture
+ * @property {boolean} fades     values below the start are transparent
+ * @property {number} start      position on the scale, 0 to 1
+ * @property {number} full       position from which the opacity is whole
  */
 
 export const kModes = { magnitude: 0, phase: 1, real: 2, levelDifference: 3, phaseDifference: 4 };
@@ -94,6 +96,8 @@ uniform mat3 to_field;   // pixels of the canvas, from its top left corner, to 0
 uniform float canvas_height;
 uniform float opacity;
 uniform bool fades;
+uniform float start;
+uniform float full;
 out vec4 result;
 void main() {
   vec3 p = to_field * vec3(gl_FragCoord.x, canvas_height - gl_FragCoord.y, 1.0);
@@ -102,7 +106,7 @@ void main() {
   if (any(lessThan(place, vec2(0.0))) || any(greaterThan(place, vec2(1.0)))) return;
   float t = position(place);
   if (t < 0.0) return;
-  float alpha = fades ? opacity * smoothstep(0.0, 0.15, t) : opacity;
+  float alpha = fades ? opacity * smoothstep(start, full, t) : opacity;
   result = vec4(colour_of(t) * alpha, alpha);
 }`;
 
@@ -273,6 +277,8 @@ export class Drawing {
     gl.uniform1f(program.place("canvas_height"), this.canvas.height);
     gl.uniform1f(program.place("opacity"), look.opacity);
     gl.uniform1i(program.place("fades"), look.fades ? 1 : 0);
+    gl.uniform1f(program.place("start"), look.start);
+    gl.uniform1f(program.place("full"), look.full);
     gl.drawArrays(gl.TRIANGLES, 0, 3);
   }
 

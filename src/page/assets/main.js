@@ -9,7 +9,7 @@ import "./panels.js";
 import "./recordings.js";
 import { draw, drawing, stage } from "./scene.js";
 import "./settings.js";
-import { changed, draws, history, known, markDirty, shown, takeDirty, tell, turn, view } from "./store.js";
+import { background, changed, draws, history, known, markDirty, shown, takeDirty, tell, turn, view } from "./store.js";
 import { askNext, link } from "./stream.js";
 
 const kPanels_ms = 250;
@@ -38,7 +38,7 @@ requestAnimationFrame(onFrame);
 /** Values for tests, and for scripts in the browser's console: the page itself does not need them. */
 Object.assign(globalThis, {
   nearfield: {
-    view, known, link, history, lines, draws, stage, drawing, shown, turn,
+    view, known, background, link, history, lines, draws, stage, drawing, shown, turn,
     marks() {
       const now = shown();
       return now ? marksOf(now.picture, now.values) : [];

@@ -1,28 +1,11 @@
-// A photograph behind the field. It stays in this browser (IndexedDB) and is aligned by four clicks.
+// A photograph to lie behind the field. Its file stays in this browser (IndexedDB).
 
-import { choose } from "./actions.js";
-import { apply, inverse, projective } from "./geometry.js";
-import { element, input, onClick, setText } from "./page.js";
-import { edgesOf } from "./picture.js";
-import { stage } from "./scene.js";
-import { changed, known, photo, subscribe, turn } from "./store.js";
-import { number } from "./units.js";
+import { background, changed } from "./store.js";
 
 const kStore = "photograph";
-const prompt = element("prompt", HTMLElement);
-const table = element("photo-places", HTMLTableElement);
-/** What is said instead of the next place to click. */
-let trouble = "";
 
-/**
- * What is kept for the next visit.
- * @typedef {object} Kept
- * @property {Blob} file
- * @property {import("./geometry.js").Matrix | null} matrix
- */
-
-/** @type {Blob | null} */
-let file = null;
+/** @type {{file: File, image: ImageBitmap} | null} */
+let photograph = null;
 
 /**
  * @template T
@@ -41,111 +24,41 @@ async function inStore(mode, action) {
   return resultOf(action((await resultOf(request)).transaction(kStore, mode).objectStore(kStore)));
 }
 
-async function keep() {
-  try {
-    await inStore("readwrite", (store) => (file ? store.put({ file, matrix: photo.matrix }, 0) : store.delete(0)));
-  } catch {
-    say("This browser does not keep the photograph for the next visit.");
-  }
-}
+export const hasPhotograph = () => photograph !== null;
 
-/** @param {string} text */
-function say(text) {
-  trouble = text;
-  changed();
-}
-
-/** @param {Blob | null} chosen @param {import("./geometry.js").Matrix | null} matrix */
-async function setPhoto(chosen, matrix) {
-  const image = chosen && await createImageBitmap(chosen);
-  file = chosen;
-  Object.assign(photo, { image, matrix, clicks: null });
-  trouble = "";
-  changed();
+/** Lays the photograph behind the field, if there is one. */
+export function showPhotograph() {
+  if (!photograph) return;
+  const { file, image } = photograph;
+  const { width, height } = image;
+  Object.assign(background, { image: { source: image, width, height, frame: 0, captured_ms: null, isCaptureKnown: true } });
+  background.key = ["photograph", file.name, file.size, file.lastModified].join(" ");
 }
 
 /**
- * The four places of the field that an alignment clicks.
- * @returns {[number, number][]}
+ * Takes another photograph and keeps it for the next visit. Throws an error with words for the user.
+ * @param {File} file
  */
-function places() {
-  const numbers = Array.from(table.querySelectorAll("input"), (field) => field.valueAsNumber);
-  return [0, 2, 4, 6].map((i) => [numbers[i], numbers[i + 1]]);
-}
-
-/** Fills the table of places with the corners of the field in view, unless something was typed. */
-function offerPlaces() {
-  const grid = known.newest?.grid;
-  if (!grid || photo.clicks || table.dataset.isTyped) return;
-  const [x0, x1] = edgesOf(grid.across);
-  const [y0, y1] = edgesOf(grid.down);
-  const offered = [x0, x1, y0, y1].join();
-  if (table.dataset.offered === offered) return;
-  table.dataset.offered = offered;
-  table.replaceChildren();
-  [[x0, y0], [x1, y0], [x1, y1], [x0, y1]].forEach((corner, i) => {
-    const row = table.insertRow();
-    row.insertCell().textContent = String(i + 1);
-    corner.forEach((value, k) => {
-      const label = document.createElement("label");
-      label.append(k === 0 ? "x " : "y ", Object.assign(document.createElement("input"), { type: "number", step: "any", value: String(Number(value.toPrecision(5))) }));
-      row.insertCell().append(label);
-    });
-  });
-}
-
-function beginAlignment() {
-  if (!photo.image || places().flat().some((value) => !Number.isFinite(value))) return;
-  photo.clicks = [];
-  trouble = "";
-  choose({ photoShow: true, form: "map" });
-  element("stage", HTMLElement).scrollIntoView({ block: "nearest" });
-}
-
-export function endAlignment() {
-  photo.clicks = null;
-  trouble = "";
-  changed();
-}
-
-/** @param {number} x @param {number} y  on the stage, in an alignment */
-export function clickPhoto(x, y) {
-  if (!photo.image || !photo.clicks) return;
-  photo.clicks.push(apply(inverse(stage.photoToCanvas(photo.image, turn())), x, y));
-  if (photo.clicks.length === 4) {
-    const matrix = projective(places(), photo.clicks);
-    endAlignment();
-    if (matrix) photo.matrix = matrix;
-    else trouble = "three of the four places lie in a line: choose others";
-    keep();
-  }
-  changed();
-}
-
-subscribe(() => {
-  for (const id of ["photo-show", "photo-align", "photo-remove"]) /** @type {HTMLButtonElement | HTMLInputElement} */ (element(id, HTMLElement)).disabled = photo.image === null;
-  offerPlaces();
-  const place = photo.clicks && places()[photo.clicks.length];
-  prompt.hidden = place === null && trouble === "";
-  setText(prompt, place ? `Click place ${(photo.clicks?.length ?? 0) + 1} of 4 in the photograph: x ${number(place[0])}, y ${number(place[1])}. Esc ends it.` : trouble);
-});
-
-input("photo-file").addEventListener("change", async () => {
-  const chosen = input("photo-file").files?.[0];
-  if (!chosen) return undefined;
+export async function takePhotograph(file) {
   try {
-    await setPhoto(chosen, null);
+    photograph = { file, image: await createImageBitmap(file) };
   } catch {
-    return say(`${chosen.name} is no picture that this browser can read`);
+    throw new Error(`${file.name} is no picture that this browser can read.`);
   }
-  choose({ photoShow: true, form: "map" });
-  return keep();
-});
-table.addEventListener("input", () => { table.dataset.isTyped = "yes"; });
-onClick("photo-align", beginAlignment);
-onClick("photo-remove", async () => {
-  choose({ photoShow: false });
-  await setPhoto(null, null);
-  await keep();
-});
-inStore("readonly", (store) => store.get(0)).then((/** @type {Kept | undefined} */ kept) => (kept ? setPhoto(kept.file, kept.matrix) : undefined)).catch(() => {});
+  try {
+    await inStore("readwrite", (store) => store.put({ file }, 0));
+  } catch {
+    throw new Error("This browser does not keep the photograph for the next visit.");
+  }
+}
+
+export async function removePhotograph() {
+  photograph = null;
+  await inStore("readwrite", (store) => store.delete(0));
+}
+
+inStore("readonly", (store) => store.get(0)).then(async (/** @type {{file: File} | undefined} */ kept) => {
+  if (!kept || photograph) return;
+  photograph = { file: kept.file, image: await createImageBitmap(kept.file) };
+  changed();
+}).catch(() => {});  // a browser that keeps nothing

@@ -1,7 +1,7 @@
 // The scale of the view, and what follows from it.
 
 import { kModes } from "./drawing.js";
-import { changed, changedByPicture, isPhotoShown, productInView, shown, view } from "./store.js";
+import { background, changed, changedByPicture, productInView, shown, view } from "./store.js";
 import { isSigned, levelOf, levelRule, niceStep, valueOf } from "./units.js";
 import { rangeOf } from "./values.js";
 
@@ -62,25 +62,50 @@ export function fitScale(picture, values) {
   if (scale.top !== linearTop) (isOtherField ? changed : changedByPicture)();
 }
 
+/** Widest soft edge of a map over a background, on the scale from 0 to 1. */
+const kSoft = 0.15;
+const kLeastShown = 0.02;
+
+/**
+ * The positions on the scale, 0 to 1, at which a map over a background begins to be seen, the threshold below its maximum, and is seen in full.
+ * @param {Product} product
+ * @param {Float32Array} values
+ * @param {number} low
+ * @param {number} high
+ */
+function edgeOf(product, values, low, high) {
+  const { isDb, rule } = scaleInUse(product);
+  const { most } = rangeOf(values);
+  const positionOf = (/** @type {number} */ value) => ((isDb && rule ? levelOf(rule, value) : value) - low) / (high - low);
+  const top = Math.min(1, positionOf(most));  // what is above the scale has one colour with its top
+  if (!(top > 0)) return { start: 0, full: kSoft };
+  const least = positionOf(most * 10 ** (-view.choice.thresholdDb / (rule?.perDecade ?? 20)));
+  const start = Math.max(0, Math.min(least, top - kLeastShown));
+  return { start, full: start + Math.min(kSoft, (top - start) / 2) };
+}
+
 /**
  * Display parameters of the picture.
  * @param {Product} product
+ * @param {Float32Array} values
  * @returns {import("./drawing.js").Look}
  */
-export function lookOf(product) {
+export function lookOf(product, values) {
   const { choice } = view;
   const { isDb, rule, range_db, top, linearTop } = scaleInUse(product);
   const mode = kModes[/** @type {keyof typeof kModes} */ (choice.mode)];
   const isReal = mode === kModes.real;
   const isDifference = mode === kModes.levelDifference;
+  const low = isDifference ? -range_db / 2 : isDb ? top - range_db : 0;
+  const high = isDifference ? range_db / 2 : isReal ? linearTop : top;
+  const fades = background.image !== null && mode === kModes.magnitude;
   return {
     mode, isDb, perDecade: rule?.perDecade ?? 20, reference: rule?.reference ?? 1,
-    low: isDifference ? -range_db / 2 : isDb ? top - range_db : 0,
-    high: isDifference ? range_db / 2 : isReal ? linearTop : top,
+    low, high,
     phase: isReal && !isSigned(product) ? view.phase : 0,
     smooth: choice.smooth,
-    opacity: isPhotoShown() ? choice.photoOpacity : 1,
-    fades: isPhotoShown() && mode === kModes.magnitude,
+    opacity: background.image ? choice.opacity : 1,
+    fades, ...(fades ? edgeOf(product, values, low, high) : { start: 0, full: kSoft }),
   };
 }
 
@@ -90,7 +115,7 @@ export function lookOf(product) {
  * @param {Float32Array} values
  */
 export function outsideText(picture, values) {
-  const look = lookOf(picture.product);
+  const look = lookOf(picture.product, values);
   if (look.mode !== kModes.magnitude) return "";
   const rule = levelRule(picture.product);
   const at = (/** @type {number} */ value) => (look.isDb && rule ? levelOf(rule, value) : value);

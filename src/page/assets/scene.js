@@ -2,11 +2,12 @@
 
 import { conditionNow, kColours_ms, kLive_ms } from "./condition.js";
 import { Drawing } from "./drawing.js";
+import { noteLatency } from "./latency.js";
 import { marksOf } from "./marks.js";
 import { element, setText } from "./page.js";
 import { fitScale, isToFit, lookOf } from "./scale.js";
 import { barOf, Stage } from "./stage.js";
-import { draws, heldText, hold, isPhotoShown, markDirty, photo, referenceOf, shown, turn, view } from "./store.js";
+import { background, draws, heldText, hold, markDirty, referenceOf, shown, turn, view } from "./store.js";
 import { levelRule } from "./units.js";
 
 const kAge_ms = 250;     // numbers that change with each picture are unreadable
@@ -38,6 +39,7 @@ export function draw(isNew) {
   const grid = now?.picture.grid;
   if (!now || !grid) return drawing.clear();
   const { picture, values } = now;
+  noteLatency();
   if (isToFit(picture)) fitScale(picture, values);
   if (uploaded.field !== values || !view.isFrozen) {
     drawing.setField(values, grid.columns, grid.rows);
@@ -49,11 +51,13 @@ export function draw(isNew) {
     drawing.setKept(kept.values);
     uploaded.kept = kept.values;
   }
-  const look = lookOf(picture.product);
+  const look = lookOf(picture.product, values);
+  const isAligning = background.clicks !== null;
+  if (isAligning) look.opacity = 0;
   return stage.draw({
-    grid, look, bar: barOf(look, picture.product.unit, levelRule(picture.product)?.text ?? ""), marks: marksOf(picture, values), turn: turn(),
+    grid, look, bar: barOf(look, picture.product.unit, levelRule(picture.product)?.text ?? ""), marks: marksOf(picture, values), turn: turn(), isAligning,
     surface: view.choice.form === "surface" ? view.surface : null,
-    photo: isPhotoShown() && photo.image ? { image: photo.image, matrix: photo.clicks ? null : photo.matrix } : null,
+    background: background.image && { image: background.image, matrix: background.clicks ? null : background.matrix },
   });
 }
 

@@ -1,4 +1,4 @@
-// The stage: photograph, field, and over them axes, colour bar, cursors and found sources.
+// The stage: what is behind the field, field, and over them axes, colour bar, cursors and found sources.
 
 import { kModes } from "./drawing.js";
 import { apply, inverse, multiply, orbit, placed, toUnit } from "./geometry.js";
@@ -28,7 +28,17 @@ import { niceStep, number, unitText } from "./units.js";
  * @property {Mark[]} marks
  * @property {import("./geometry.js").Turn} turn
  * @property {{turn_rad: number, tilt_rad: number, distance: number} | null} surface   where it is seen from; null: the field is a map
- * @property {{image: ImageBitmap, matrix: Matrix | null} | null} photo   matrix: from the field to 0 .. 1 over the photograph
+ * @property {boolean} isAligning   the picture behind the field is shown alone, to be clicked
+ * @property {{image: Image, matrix: Matrix | null} | null} background   matrix: from the field to 0 .. 1 over the picture
+ *
+ * A picture to lie behind the field.
+ * @typedef {object} Image
+ * @property {CanvasImageSource} source
+ * @property {number} width
+ * @property {number} height
+ * @property {number} frame              number of the picture; another one is drawn again
+ * @property {number | null} captured_ms   when the frame of a camera was taken, on the page's clock; null: a photograph
+ * @property {boolean} isCaptureKnown    false if that is when the frame came to the page, and it was taken earlier
  */
 
 const kMostPixelRatio = 2;
@@ -77,7 +87,7 @@ export class Stage {
     this.drawing = drawing;
     this.colours = colours;
     this.overlay = /** @type {HTMLCanvasElement} */ (element.querySelector("#overlay"));
-    this.photoCanvas = /** @type {HTMLCanvasElement} */ (element.querySelector("#photo-canvas"));
+    this.backgroundCanvas = /** @type {HTMLCanvasElement} */ (element.querySelector("#background-canvas"));
     this.width = 1;
     this.height = 1;
     this.ratio = 1;
@@ -86,9 +96,9 @@ export class Stage {
     this.box = { x: 0, y: 0, width: 0, height: 0 };
     /** Key of the overlay drawn last, to draw it only when something changed. */
     this.overlayKey = "";
-    this.photoKey = "";
-    /** @type {ImageBitmap | null} */
-    this.photoImage = null;
+    this.backgroundKey = "";
+    /** @type {CanvasImageSource | null} */
+    this.backgroundImage = null;
     /** @type {Matrix} */
     this.toCanvas = [1, 0, 0, 0, 1, 0, 0, 0, 1];
     this.changed = () => {};
@@ -102,13 +112,13 @@ export class Stage {
     this.height = Math.max(1, Math.round(this.element.clientHeight || box.height));
     this.ratio = Math.min(window.devicePixelRatio || 1, kMostPixelRatio);
     this.fieldRatio = this.drawing.isSoftware ? kSoftwareRatio : this.ratio;
-    for (const canvas of [this.overlay, this.photoCanvas]) {
+    for (const canvas of [this.overlay, this.backgroundCanvas]) {
       canvas.width = Math.round(this.width * this.ratio);
       canvas.height = Math.round(this.height * this.ratio);
     }
     this.box = { x: 0, y: 0, width: 0, height: 0 };
     this.overlayKey = "";
-    this.photoKey = "";
+    this.backgroundKey = "";
     this.changed();
   }
 
@@ -122,12 +132,12 @@ export class Stage {
   }
 
   /**
-   * Maps 0 .. 1 over the photograph to the stage: whole, as large as possible, mirrored and turned like the field.
-   * @param {ImageBitmap} image
+   * Maps 0 .. 1 over a picture to the stage: whole, as large as possible, mirrored and turned like the field.
+   * @param {{width: number, height: number}} image
    * @param {import("./geometry.js").Turn} turn
    * @returns {Matrix}
    */
-  photoToCanvas(image, turn) {
+  backgroundToCanvas(image, turn) {
     const room = { x: 4, y: 4, width: this.width - 96, height: this.height - 8 };
     return multiply(placed([0, image.width], [0, image.height], room, turn), [image.width, 0, 0, 0, image.height, 0, 0, 0, 1]);
   }
@@ -138,7 +148,7 @@ export class Stage {
    * @returns {Matrix}
    */
   matrixOf(scene) {
-    if (scene.photo?.matrix) return multiply(this.photoToCanvas(scene.photo.image, scene.turn), scene.photo.matrix);
+    if (scene.background?.matrix) return multiply(this.backgroundToCanvas(scene.background.image, scene.turn), scene.background.matrix);
     return placed(edgesOf(scene.grid.across), edgesOf(scene.grid.down), this.area(), scene.turn);
   }
 
@@ -157,7 +167,7 @@ export class Stage {
    * @returns {import("./geometry.js").Rectangle}
    */
   boxOf(scene) {
-    if (scene.surface || scene.photo?.matrix) return { x: 0, y: 0, width: this.width - 92, height: this.height };
+    if (scene.surface || scene.background?.matrix) return { x: 0, y: 0, width: this.width - 92, height: this.height };
     const { left, right, top, bottom } = this.edgesOnStage(scene.grid);
     const [x, y] = [Math.floor(left), Math.floor(top)];
     return { x, y, width: Math.ceil(right) - x, height: Math.ceil(bottom) - y };
@@ -201,24 +211,24 @@ export class Stage {
       const w = toField[6] * middle[0] + toField[7] * middle[1] + toField[8];
       this.drawing.drawMap(scene.look, toField.map((value) => value / w));
     }
-    this.drawPhoto(scene);
+    this.drawBackground(scene);
     this.drawOverlay(scene);
   }
 
   /** @param {Scene} scene */
-  drawPhoto(scene) {
-    const key = scene.photo && !scene.surface ? JSON.stringify([this.width, this.height, scene.turn]) : "";
-    if (key === this.photoKey && scene.photo?.image === this.photoImage) return;
-    this.photoKey = key;
-    this.photoImage = scene.photo?.image ?? null;
-    this.photoCanvas.hidden = key === "";
-    const context = /** @type {CanvasRenderingContext2D} */ (this.photoCanvas.getContext("2d"));
+  drawBackground(scene) {
+    const key = scene.background && !scene.surface ? JSON.stringify([this.width, this.height, scene.turn, scene.background.image.frame]) : "";
+    if (key === this.backgroundKey && scene.background?.image.source === this.backgroundImage) return;
+    this.backgroundKey = key;
+    this.backgroundImage = scene.background?.image.source ?? null;
+    this.backgroundCanvas.hidden = key === "";
+    const context = /** @type {CanvasRenderingContext2D} */ (this.backgroundCanvas.getContext("2d"));
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.clearRect(0, 0, this.width, this.height);
-    if (!scene.photo || !key) return;
-    const [a, c, e, b, d, f] = this.photoToCanvas(scene.photo.image, scene.turn);
+    if (!scene.background || !key) return;
+    const [a, c, e, b, d, f] = this.backgroundToCanvas(scene.background.image, scene.turn);
     context.transform(a, b, c, d, e, f);
-    context.drawImage(scene.photo.image, 0, 0, 1, 1);
+    context.drawImage(scene.background.image.source, 0, 0, 1, 1);
   }
 
   /** @param {Scene} scene */
@@ -226,7 +236,7 @@ export class Stage {
     const style = getComputedStyle(this.element);
     const text = style.getPropertyValue("--text");
     const key = JSON.stringify([scene.grid, scene.bar, scene.marks, this.toCanvas, scene.surface !== null, this.width, this.height, text,
-      scene.photo !== null]);
+      scene.background !== null, scene.isAligning]);
     if (key === this.overlayKey) return;
     this.overlayKey = key;
     const context = /** @type {CanvasRenderingContext2D} */ (this.overlay.getContext("2d"));
@@ -237,8 +247,8 @@ export class Stage {
     context.strokeStyle = text;
     context.lineWidth = 1;
     this.drawBar(context, scene.bar);
-    if (scene.surface) return;
-    if (!scene.photo?.matrix) this.drawAxes(context, scene);
+    if (scene.surface || scene.isAligning) return;
+    if (!scene.background?.matrix) this.drawAxes(context, scene);
     for (const mark of scene.marks) this.drawMark(context, mark);
   }
 
@@ -399,7 +409,7 @@ export class Stage {
     const style = getComputedStyle(this.element);
     context.fillStyle = style.getPropertyValue("--stage");
     context.fillRect(0, 0, canvas.width, canvas.height);
-    if (!this.photoCanvas.hidden) context.drawImage(this.photoCanvas, 0, 0);
+    if (!this.backgroundCanvas.hidden) context.drawImage(this.backgroundCanvas, 0, 0);
     const [x, y, width, height] = [this.box.x, this.box.y, this.box.width, this.box.height].map((value) => value * this.ratio);
     context.drawImage(this.drawing.canvas, x, y, width, height);
     context.drawImage(this.overlay, 0, 0);

@@ -37,8 +37,7 @@ export const view = {
   /** The values of the controls of these names: `mostHz` is that of the element #most-hz. */
   choice: {
     mode: "magnitude", form: "map", hold: "none", side: "front", sourcesOf: kOwnSources, spectrumOf: "*", mostHz: 60, speed: 0.5, slow: 0.1,
-    seconds: 2, photoOpacity: 0.7, animate: !reducedMotion.matches, smooth: true, scaleHold: true, mirror: false, photoShow: false,
-    showPeaks: false,
+    seconds: 2, background: "none", opacity: 0.7, thresholdDb: 12, animate: !reducedMotion.matches, smooth: true, scaleHold: true, mirror: false, showPeaks: false,
   },
   /** @type {Set<string>} panels that are open */
   open: new Set(),
@@ -96,6 +95,8 @@ export const known = {
   notes: [],
   /** @type {{rows: number, columns: number} | null} */
   arrayGrid: null,
+  /** What tells the array from others: its settings of places. Empty until the configuration is known. */
+  array: "",
   pictures_hz: 0,
   bytes_s: 0,
 };
@@ -103,14 +104,18 @@ export const known = {
 export const history = new History();
 export const hold = new Hold();
 
-/** The photograph behind the field. */
-export const photo = {
-  /** @type {ImageBitmap | null} */
+/** What is behind the field: a photograph, or the frames of a camera. */
+export const background = {
+  /** @type {import("./stage.js").Image | null} null: nothing */
   image: null,
-  /** @type {import("./geometry.js").Matrix | null} from the field to 0 .. 1 over the photograph */
+  /** Tells pictures apart, each of which has alignments of its own. */
+  key: "",
+  /** @type {import("./geometry.js").Matrix | null} from the field to 0 .. 1 over the picture; null: not aligned */
   matrix: null,
-  /** @type {[number, number][] | null} clicks of the current alignment so far, in 0 .. 1 over the photograph; null if there is none */
+  /** @type {[number, number][] | null} clicks of the current alignment so far, in 0 .. 1 over the picture; null if there is none */
   clicks: null,
+  /** Why there is no picture; empty if none is to be expected. */
+  trouble: "",
 };
 
 /**
@@ -233,7 +238,6 @@ export function ageOf(picture) {
   return age_ms !== null && age_ms < kEarliest_ms ? null : age_ms;
 }
 
-export const isPhotoShown = () => photo.image !== null && view.choice.photoShow;
 export const turn = () => ({ mirror: view.choice.mirror !== (view.choice.side === "back"), quarters: view.quarters });
 
 /**

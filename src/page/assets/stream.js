@@ -135,12 +135,17 @@ function takeState(message) {
 }
 
 let hasAskedConfig = false;
+/** Settings of the section array that say where the microphones are. */
+const kPlaces = ["preset", "positions", "rows", "columns", "pitch_x_m", "pitch_y_m"];
+
+/** @param {string} yaml @param {string} section @param {string} key @returns {string} the value of a key as it stands; empty if absent */
+function textIn(yaml, section, key) {
+  const text = new RegExp(`^${section}:(.*(?:\\n(?:[ \\t].*|\\s*$))*)`, "m").exec(yaml)?.[1] ?? "";
+  return new RegExp(`\\b${key}:[ \\t]*([^\\s,}#]+)`).exec(text)?.[1] ?? "";
+}
 
 /** @param {string} yaml @param {string} section @param {string} key @returns {number} NaN if absent */
-function numberIn(yaml, section, key) {
-  const text = new RegExp(`^${section}:(.*(?:\\n(?:[ \\t].*|\\s*$))*)`, "m").exec(yaml)?.[1] ?? "";
-  return Number(new RegExp(`\\b${key}:\\s*([-+.\\deE]+)`).exec(text)?.[1] ?? NaN);
-}
+const numberIn = (yaml, section, key) => Number(textIn(yaml, section, key) || NaN);
 
 async function readConfig() {
   if (hasAskedConfig) return;
@@ -149,6 +154,7 @@ async function readConfig() {
     const yaml = (await link.control({ command: "config" })).yaml ?? "";
     const [rows, columns] = ["rows", "columns"].map((key) => numberIn(yaml, "array", key));
     known.arrayGrid = rows > 0 && columns > 0 ? { rows, columns } : null;
+    known.array = kPlaces.map((key) => textIn(yaml, "array", key)).join(" ");
     known.standoff_m = numberIn(yaml, "holography", "standoff_m");
     changed();
   } catch {

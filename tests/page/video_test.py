@@ -1,5 +1,6 @@
 """Maps over the video of a camera: `video_test.py [unittest's options]`. Chromium plays a file of frames as its camera."""
 
+import base64
 import pathlib
 import tempfile
 import unittest
@@ -149,6 +150,64 @@ class CameraTest(VideoTest):
         self.assertTrue(page.is_hidden("#prompt"))  # it stands because it was asked to
         page.click("#freeze")
         self.until(page, f"{frames}.then((count) => count > 2)")
+
+    def test_pictures_and_clips_have_video_map_and_numbers(self):
+        page = self.shown(width=1000, height=700)
+        self.choose_camera()
+        self.align()
+        page.click("#freeze")
+        source = self.layers_at(*SOURCE_M)
+        expected = [0.3 * a + b for a, b in zip(source["video"][:3], source["map"])]
+        with page.expect_download() as download:
+            page.click("#snapshot")
+        picture = self.pixels(pathlib.Path(download.value.path()), "image/png")
+        left, top = source["at"]
+        self.expect_near(picture[top][left], expected, "the source in the picture")
+        page.click("#freeze")
+        page.click("#clip")
+        self.until(page, "document.getElementById('clip').textContent.startsWith('End the clip (2 s)')")
+        self.assertEqual(page.get_attribute("#clip", "aria-pressed"), "true")
+        with page.expect_download() as download:
+            page.click("#clip")
+        self.assertRegex(download.value.suggested_filename, r"^nearfield-\d{8}T\d{6}\.\d{3}Z\.webm$")
+        clip = pathlib.Path(download.value.path())
+        self.assertEqual(clip.read_bytes()[:4], b"\x1a\x45\xdf\xa3")  # EBML
+        frame = self.pixels(clip, "video/webm")
+        self.assertLessEqual(max(abs(a - b) for a, b in zip(frame.shape, picture.shape)), 1)
+        mixed = frame[top - 2:top + 3, left - 2:left + 3].mean(axis=(0, 1))
+        self.assertLess(np.abs(mixed - expected).max(), 25, f"the source in the clip: {mixed}, expected {expected}")  # as compressed
+        # The numbers: below the stage there are bright and dark pixels in each line of text.
+        below = frame[page.evaluate("nearfield.stage.height * nearfield.stage.ratio") + 4:, :300].astype(int).sum(axis=2)
+        for line in range(3):
+            rows = below[17 * line:17 * line + 17]
+            self.assertGreater(rows.max() - rows.min(), 200, f"line {line}")
+        self.until(page, "document.getElementById('clip').textContent === 'Clip (WebM)'")
+
+    def pixels(self, path, kind):
+        """[row][column][red, green, blue] of a picture, or of a frame of a clip after a second, as the browser decodes it."""
+        page = self.browser.new_page()
+        self.addCleanup(page.close)
+        size, text = page.evaluate("""async ([kind, data]) => {
+          let [source, width, height] = [];
+          if (kind === 'image/png') {
+            source = await createImageBitmap(await (await fetch(`data:${kind};base64,${data}`)).blob(), { colorSpaceConversion: 'none' });
+            [width, height] = [source.width, source.height];
+          } else {
+            source = Object.assign(document.createElement('video'), { muted: true, src: `data:${kind};base64,${data}` });
+            await new Promise((done, failed) => { source.onloadeddata = done; source.onerror = () => failed(new Error(source.error.message)); });
+            await source.play();
+            await new Promise((done) => { source.ontimeupdate = () => { if (source.currentTime > 1) done(); }; source.onended = done; });
+            source.pause();
+            [width, height] = [source.videoWidth, source.videoHeight];
+          }
+          const context = new OffscreenCanvas(width, height).getContext('2d');
+          context.drawImage(source, 0, 0);
+          const pixels = context.getImageData(0, 0, width, height).data;
+          let text = '';
+          for (let i = 0; i < pixels.length; i += 8192) text += String.fromCharCode(...pixels.subarray(i, i + 8192));
+          return [[height, width], btoa(text)];
+        }""", [kind, base64.b64encode(path.read_bytes()).decode()])
+        return np.frombuffer(base64.b64decode(text), np.uint8).reshape(*size, 4)[:, :, :3]
 
     def test_a_camera_that_is_unplugged_comes_back(self):
         page = self.shown()

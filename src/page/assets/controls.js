@@ -2,6 +2,7 @@
 
 import * as actions from "./actions.js";
 import { clickBackground, endAlignment, misplacedText } from "./background.js";
+import { toggleClip } from "./clip.js";
 import { kMostBytes } from "./history.js";
 import { element, fillSelect, fillTable, input, onClick, setText } from "./page.js";
 import { saveSnapshot } from "./files.js";
@@ -255,6 +256,7 @@ const kKeys = {
   "k": ["Keep as reference", keepReference],
   "b": ["Show the reference, and back", flip],
   "s": ["Save the picture as PNG, and the seconds before as JSON", saveSnapshot],
+  "c": ["Begin a clip, and end and save it", toggleClip],
   "r": ["Turn by 90°", rotate],
 };
 /** @type {Record<string, [number, number]>} */

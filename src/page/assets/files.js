@@ -1,11 +1,16 @@
 // Saves the view as files: the picture, its values, and the seconds before it.
 
+import { misplacedText } from "./background.js";
+import { kModes } from "./drawing.js";
+import { latencyText } from "./latency.js";
 import { onClick, save } from "./page.js";
 import { axisOf, figuresOf, selectionText } from "./picture.js";
+import { lookOf } from "./scale.js";
 import { draw, stage } from "./scene.js";
+import { barOf } from "./stage.js";
 import { ageOf, heldText, history, known, shown, view } from "./store.js";
-import { levelRule, unitText } from "./units.js";
-import { readingOf } from "./values.js";
+import { levelOf, levelRule, number, unitText } from "./units.js";
+import { rangeOf, readingOf } from "./values.js";
 
 /** @typedef {import("./picture.js").Picture} Picture */
 
@@ -13,7 +18,7 @@ import { readingOf } from "./values.js";
  * Capture time of the picture, by this computer's clock.
  * @param {Picture} picture
  */
-function timeOf(picture) {
+export function timeOf(picture) {
   const age_ms = ageOf(picture);
   return new Date(Date.now() - (age_ms ?? performance.now() - picture.received_ms));
 }
@@ -22,7 +27,7 @@ function timeOf(picture) {
  * Stem of a file's name, with a time such as 20261123T153000.123Z.
  * @param {Date} time
  */
-const stemOf = (time) => `nearfield-${time.toISOString().replace(/[-:]/g, "")}`;
+export const stemOf = (time) => `nearfield-${time.toISOString().replace(/[-:]/g, "")}`;
 
 /**
  * The picture's values as CSV, one pixel per line.
@@ -82,8 +87,26 @@ function jsonOf(pictures) {
   });
 }
 
-/** @param {import("./store.js").Shown} now */
-function captionLines(now) {
+/**
+ * The scale in words: "scale 54 to 84 dB re 20 µPa".
+ * @param {import("./store.js").Shown} now
+ */
+function scaleText(now) {
+  const { product } = now.picture;
+  const look = lookOf(product, now.values);
+  if (look.mode === kModes.phase || look.mode === kModes.phaseDifference) return "";
+  const { title } = barOf(look, product.unit, levelRule(product)?.text ?? "");
+  const { most } = rangeOf(now.values);
+  const rule = look.isDb ? levelRule(product) : null;
+  const maximum = look.mode === kModes.magnitude && most > 0 ? `, maximum ${number(rule ? levelOf(rule, most) : most)}` : "";
+  return `scale ${number(look.mode === kModes.real ? -look.high : look.low)} to ${number(look.high)}${title ? ` ${title}` : ""}${maximum}`;
+}
+
+/**
+ * What stands below a picture that is saved: its field, time, scale and figures.
+ * @param {import("./store.js").Shown} now
+ */
+export function captionLines(now) {
   const { picture } = now;
   const unit = unitText(picture.product.unit);
   const mode = document.querySelector("#mode option:checked")?.textContent ?? "";
@@ -91,6 +114,7 @@ function captionLines(now) {
   return [
     `Nearfield ${known.version}, ${picture.layout.processor}, ${picture.product.name}: ${picture.product.quantity}${unit ? ` in ${unit}` : ""}; ${[texts, heldText(now)].filter((text) => text !== "").join(", ")}`,
     `${timeOf(picture).toISOString()}, sequence ${picture.head.sequence}, epoch ${picture.head.epoch}, ${picture.head.valid_microphones} microphones, flags ${picture.head.flags}`,
+    [scaleText(now), misplacedText(), latencyText()].filter((text) => text !== "").join("; "),
     figuresOf(picture).map((row) => row.join(" ")).join("; "),
   ].filter((line) => line !== "");
 }
@@ -100,7 +124,11 @@ async function savePicture(stem) {
   const now = shown();
   if (!now) return;
   draw(false);
-  const blob = await stage.toPng(captionLines(now));
+  const lines = captionLines(now);
+  const canvas = Object.assign(document.createElement("canvas"), stage.sizeWith(lines.length));
+  stage.compose(canvas, lines);
+  /** @type {Blob | null} */
+  const blob = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
   if (blob) save(`${stem || stemOf(timeOf(now.picture))}.png`, blob);
 }
 

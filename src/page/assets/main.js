@@ -1,6 +1,7 @@
 // The live page of nearfieldd: entry point. docs/use/page.md describes it for its users.
 
 import { advance } from "./actions.js";
+import { followClip } from "./clip.js";
 import "./controls.js";
 import "./cursors.js";
 import { lines } from "./curves.js";
@@ -24,6 +25,7 @@ function onFrame(now_ms) {
   if (takeDirty() || isNew) {
     known.isUndrawn = false;
     draw(isNew);
+    followClip();
   }
   askNext();
 }

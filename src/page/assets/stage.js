@@ -45,6 +45,8 @@ const kMostPixelRatio = 2;
 /** Resolution of a field that the processor draws: a quarter of the pixels, which the browser enlarges linearly. */
 const kSoftwareRatio = 0.5;
 const kBarWidth = 16;
+/** Height of a line of text below a picture that is saved. */
+const kLineHeight = 17;
 
 /**
  * The bar of a scale.
@@ -396,28 +398,34 @@ export class Stage {
   }
 
   /**
-   * The picture with bar, axes and lines of text, as a PNG. The field must have been drawn in the same task.
-   * @param {string[]} lines
-   * @returns {Promise<Blob | null>}
+   * Size of the picture with lines of text below it, in pixels of the canvas.
+   * @param {number} lines
    */
-  toPng(lines) {
-    const canvas = document.createElement("canvas");
-    const lineHeight = 17;
-    canvas.width = Math.round(this.width * this.ratio);
-    canvas.height = Math.round((this.height + lineHeight * lines.length + 14) * this.ratio);
+  sizeWith(lines) {
+    return { width: Math.round(this.width * this.ratio), height: Math.round((this.height + kLineHeight * lines + 14) * this.ratio) };
+  }
+
+  /**
+   * Draws the picture with what is behind it, bar, axes and lines of text on another canvas, as large as fits. The field must have been drawn in
+   * the same task.
+   * @param {HTMLCanvasElement} canvas
+   * @param {string[]} lines
+   */
+  compose(canvas, lines) {
     const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
     const style = getComputedStyle(this.element);
+    context.setTransform(1, 0, 0, 1, 0, 0);
     context.fillStyle = style.getPropertyValue("--stage");
     context.fillRect(0, 0, canvas.width, canvas.height);
-    if (!this.backgroundCanvas.hidden) context.drawImage(this.backgroundCanvas, 0, 0);
-    const [x, y, width, height] = [this.box.x, this.box.y, this.box.width, this.box.height].map((value) => value * this.ratio);
-    context.drawImage(this.drawing.canvas, x, y, width, height);
-    context.drawImage(this.overlay, 0, 0);
-    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    const { width, height } = this.sizeWith(lines.length);
+    const scale = this.ratio * Math.min(1, canvas.width / width, canvas.height / height);
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    if (!this.backgroundCanvas.hidden) context.drawImage(this.backgroundCanvas, 0, 0, this.width, this.height);
+    context.drawImage(this.drawing.canvas, this.box.x, this.box.y, this.box.width, this.box.height);
+    context.drawImage(this.overlay, 0, 0, this.width, this.height);
     context.font = `12px ${style.fontFamily}`;
     context.fillStyle = style.getPropertyValue("--text");
     context.textBaseline = "top";
-    lines.forEach((line, i) => context.fillText(line, 10, this.height + 6 + i * lineHeight, this.width - 20));
-    return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+    lines.forEach((line, i) => context.fillText(line, 10, this.height + 6 + i * kLineHeight, this.width - 20));
   }
 }

@@ -244,7 +244,7 @@ class FakeServer:
         if command == "status":
             return {"ok": True, "result": self.status()}
         if command == "config":
-            return {"ok": True, "result": {"yaml": f"version: 1\narray:\n  rows: {ROWS}\n  columns: {COLUMNS}\nfront_end:\n  kind: popcount\n"}}
+            return {"ok": True, "result": {"yaml": f"version: 1\narray:\n  rows: {ROWS}\n  columns: {COLUMNS}\n  pitch_x_m: {PITCH_M}\n  pitch_y_m: {PITCH_M}\nfront_end:\n  kind: popcount\n"}}
         if command == "recordings":
             recording = {"bytes": 12000000, "began": 1795446037000000000, "began_by": "the level 0.5", "state": "complete", "notes": "door open", "seconds": 4.2}
             return {"ok": True, "result": {"recordings": [{"name": name, "path": f"/tmp/{name}", **recording} for name in ("first.nfr", "it's.nfr")]}}

@@ -185,9 +185,9 @@ class PanelsTest(PageTest):
         page.click("#microphones-panel summary")
         self.until(page, "document.getElementById('bad').rows.length === 4")
         rows = page.evaluate("[...document.getElementById('bad').rows].map((row) => [...row.cells].map((cell) => cell.textContent))")
-        self.assertEqual(rows[1:], [["5", "0, 5", "masked by the monitor", "dead"],
-                                    ["9", "0, 9", "masked by the configuration", "array.dead_channels"],
-                                    ["300", "9, 12", "found bad, but in use", "loud"]])
+        self.assertEqual(rows[1:], [["5", "0, 5", "masked by the monitor: dead"],
+                                    ["9", "0, 9", "masked by the configuration: array.dead_channels"],
+                                    ["300", "9, 12", "found bad, but in use: loud"]])
         legend = "[...document.querySelectorAll('#microphones-legend li')].map((entry) => entry.textContent)"
         self.until(page, f"{legend}.length === 4")
         self.assertEqual(page.evaluate(legend), ["in use: 1021", "masked by the configuration: 1", "masked by the monitor: 1", "found bad, but in use: 1"])

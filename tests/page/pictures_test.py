@@ -7,7 +7,7 @@ import unittest
 
 import numpy as np
 
-from fake_server import FREQUENCIES_HZ, PITCH_M, axis_m, directions_layout, field
+from fake_server import FREQUENCIES_HZ, PITCH_M, axis_m, directions_layout, far_layout, field, images_layout
 from shown_page import COLUMN, PageTest, ROW, level_db, position
 
 
@@ -152,6 +152,47 @@ class PicturesTest(PageTest):
         page.focus("#stage")
         page.keyboard.press("ArrowRight")
         self.assertNotEqual(page.evaluate(pixels), before)
+
+    # --- the array over the field ---
+
+    def drawn_at(self, x, y):
+        """[red, green, blue, opacity] of what is drawn over the field at a place of it."""
+        return self.page.evaluate("([x, y]) => { nearfield.draw(); const s = nearfield.stage; const m = s.toCanvas;"
+                                  " return [...s.overlay.getContext('2d').getImageData(Math.floor((m[0] * x + m[2]) * s.ratio), Math.floor((m[4] * y + m[5]) * s.ratio), 1, 1).data]; }", [x, y])
+
+    def test_microphones_are_where_they_are_and_what_lies_beyond_is_hatched(self):
+        wide = images_layout()
+        wide["axes"][2]["values"] = wide["axes"][3]["values"] = [1.5 * value for value in axis_m(32)]  # to 0.465 m, microphones to 0.31 m
+        page = self.shown(width=1280, height=800)
+        self.until(page, "nearfield.known.arrayGrid !== null")
+        self.assertGreater(self.drawn_at(0.01, 0.01)[3], 100)  # a microphone
+        self.assertEqual(self.drawn_at(0.02, 0.02)[3], 0)      # between four of them
+        self.assertNotIn("hatched", self.text("#caption"))
+        self.server.layouts["wide"] = {**wide, "processor": "wide"}
+        self.server.disconnect()
+        self.until(page, "nearfield.known.surveyed.has('wide')")
+        self.choose("processor", "wide")
+        self.until(page, "document.getElementById('caption').textContent.includes('hatched: beyond the outermost microphones')")
+        step = page.evaluate("1 / nearfield.stage.toCanvas[0]")
+        beyond = [self.drawn_at(0.4 + i * step, 0.0)[3] for i in range(18)]
+        within = [self.drawn_at(0.02 + i * step, 0.02)[3] for i in range(3)]
+        self.assertTrue(max(beyond) > 100 and min(beyond) == 0, beyond)  # lines
+        self.assertEqual(within, [0, 0, 0])
+        page.click("#show-microphones")
+        self.assertEqual([self.drawn_at(0.4 + i * step, 0.0)[3] for i in range(18)], 18 * [0])
+        self.assertEqual(self.drawn_at(0.01, 0.01)[3], 0)
+
+    def test_microphones_of_no_grid_have_their_own_axis(self):
+        far = far_layout()
+        far["axes"].append({"name": "microphone", "unit": "m", "components": 3, "values": [-0.5, -0.3, 0.0, 0.5, -0.3, 0.0, 0.0, 0.4, 0.0, 0.0, 0.0, 0.0]})
+        self.server.layouts["far"] = far
+        page = self.shown(width=1280, height=800)
+        self.until(page, "nearfield.known.surveyed.has('far')")
+        self.choose("processor", "far")
+        self.until(page, "nearfield.known.newest?.layout.processor === 'far'")
+        for place in ((-0.5, -0.3), (0.5, -0.3), (0.0, 0.4), (0.0, 0.0)):
+            self.assertGreater(self.drawn_at(*place)[3], 100, place)
+        self.assertNotIn("hatched", self.text("#caption"))  # a map far away is no image of the aperture
 
     # --- cursors, curves ---
 

@@ -265,7 +265,7 @@ class ServedPage(BrowserTest):
         self.until(page, "document.getElementById('bad').textContent.includes('masked by the configuration')")
         # The middle of its mark is empty, those of its neighbours are not.
         middle = ("([column, row]) => { const m = document.getElementById('microphones'); const [w, h] = [m.clientWidth, m.clientHeight]; const room = Math.min(w, h) - 20;"
-                  " const at = (size, i) => Math.round(window.devicePixelRatio * (size / 2 + ((i + 0.5) / 8 - 0.5) * room));"
+                  " const at = (size, i) => Math.round(window.devicePixelRatio * (size / 2 + (i / 7 - 0.5) * room));"
                   " return m.getContext('2d').getImageData(at(w, column), at(h, row), 1, 1).data[3]; }")
         self.until(page, f"[0, 1, 2, 3].map((column) => ({middle})([column, 1])).join() === '255,0,255,255'")
         self.assertEqual(self.errors, [])

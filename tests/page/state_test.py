@@ -57,6 +57,17 @@ class StateTest(PageTest):
         self.assertTrue(page.evaluate("document.getElementById('stage').classList.contains('not-live')"))
         self.assertTrue(page.evaluate("nearfield.draws.every((draw) => !draw.isLive || draw.age_ms <= 1000)"))
 
+    def test_the_age_from_which_a_picture_is_grey_is_chosen(self):
+        page = self.shown()
+        self.server.late_s = 0.4
+        self.until(page, "document.getElementById('banner').className === 'warned'")
+        self.choose("grey-after-s", "0.3")
+        self.until(page, "document.getElementById('condition').textContent === 'Old' && document.getElementById('stage').classList.contains('not-live')")
+        self.choose("grey-after-s", "10")
+        self.server.late_s = 2.0
+        self.until(page, "/^late: .* up to 2\\.\\d s after/.test(document.getElementById('notes').textContent) && /^2\\.\\d s old/.test(document.getElementById('age').textContent)")
+        self.assertFalse(page.evaluate("document.getElementById('stage').classList.contains('not-live')"))
+
     def test_a_slow_processor_is_live_between_its_frames(self):
         page = self.shown()
         self.server.rate_hz = 2.0

@@ -153,6 +153,7 @@ class CameraTest(VideoTest):
 
     def test_pictures_and_clips_have_video_map_and_numbers(self):
         page = self.shown(width=1000, height=700)
+        self.check("show-microphones", False)  # one is at the source
         self.choose_camera()
         self.align()
         page.click("#freeze")

@@ -19,11 +19,6 @@ import { ageOf, draws, known, pictureInView, view } from "./store.js";
 
 /** A picture is live if its last bit came at most this long ago. */
 export const kLive_ms = 100;
-/**
- * Largest age of a picture in colours. A busy computer shows pictures later than kLive_ms all the time; for people such a picture is late, not
- * lost: they see a hand before the array move in the picture up to about a second later, and take it for the same.
- */
-export const kColours_ms = 1000;
 /** Processors slower than this are allowed one and a half of their intervals more. */
 const kSlow_hz = 15;
 const kNotes_ms = 2000;  // display time of a flag of one picture
@@ -96,7 +91,9 @@ export function conditionNow() {
   const age_ms = picture ? ageOf(picture) : null;
   const rate_hz = Math.min(known.rings[view.processor]?.rate_hz ?? Infinity, view.choice.mostHz);
   const more_ms = rate_hz > 0 && rate_hz < kSlow_hz ? 1500 / rate_hz : 0;
-  const old_ms = kColours_ms + more_ms;
+  // A busy computer shows pictures later than kLive_ms all the time. For people such a picture is late, not lost: a hand that moves in it up to
+  // about a second later is taken for the hand before the array, and a second is the default.
+  const old_ms = 1000 * view.choice.greyAfterS + more_ms;
   const notes = notesOf(recentLosses());
   const age = age_ms === null ? "" : `${ageText(age_ms)} old`;
   /** @param {"live" | "warned" | "stopped" | "frozen"} kind @param {string} text @returns {Condition} */

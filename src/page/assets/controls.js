@@ -1,6 +1,7 @@
 // The controls beside and below the picture, gestures on it, and keys.
 
 import * as actions from "./actions.js";
+import { apertureOf } from "./aperture.js";
 import { clickBackground, endAlignment, misplacedText } from "./background.js";
 import { toggleClip } from "./clip.js";
 import { kMostBytes } from "./history.js";
@@ -152,7 +153,7 @@ function captionText() {
   const { side, mirror } = view.choice;
   const { picture, values } = now;
   return [
-    outsideText(picture, values), `${picture.layout.processor}, ${picture.product.quantity}`, selectionText(picture),
+    outsideText(picture, values), apertureOf(picture)?.isExceeded ? "hatched: beyond the outermost microphones" : "", `${picture.layout.processor}, ${picture.product.quantity}`, selectionText(picture),
     `seen from ${side === "front" ? "the microphones" : "behind"}${mirror ? ", mirrored" : ""}${view.quarters ? `, turned by ${90 * view.quarters}°` : ""}`,
     misplacedText(), latencyText(),
   ].filter((text) => text !== "").join("; ");

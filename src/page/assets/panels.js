@@ -1,7 +1,8 @@
 // The panels of the daemon's state and of its microphones.
 
+import { microphonePlaces } from "./aperture.js";
 import { element, fillTable, setText } from "./page.js";
-import { axisOf, figuresOf } from "./picture.js";
+import { figuresOf } from "./picture.js";
 import { known, pictureInView, shown, subscribe, view } from "./store.js";
 import { number } from "./units.js";
 
@@ -61,25 +62,17 @@ subscribe(() => {
 }, "health-panel");
 
 /**
- * The places of the microphones, 0 .. 1: from their axis, otherwise from rows and columns.
+ * The places of the microphones, 0 .. 1.
  * @returns {{x: number, y: number}[]}
  */
 function placesOfMicrophones() {
-  for (const layout of known.layouts.values()) {
-    const axis = axisOf(layout, "microphone");
-    if (!axis || axis.components < 2) continue;
-    const [xs, ys] = [0, 1].map((component) => axis.values.filter((_, i) => i % axis.components === component));
-    const [x0, x1, y0, y1] = [xs, ys].flatMap((values) => [Math.min(...values), Math.max(...values)]);
-    const size = Math.max(x1 - x0, y1 - y0) || 1;
-    return xs.map((x, i) => ({ x: 0.5 + (x - (x0 + x1) / 2) / size, y: 0.5 + (ys[i] - (y0 + y1) / 2) / size }));
-  }
-  const grid = known.arrayGrid;
-  if (!grid) return [];
-  const longer = Math.max(grid.rows, grid.columns);
-  return Array.from({ length: grid.rows * grid.columns }, (_, i) => ({
-    x: (0.5 + (i % grid.columns) + (longer - grid.columns) / 2) / longer,
-    y: (0.5 + Math.floor(i / grid.columns) + (longer - grid.rows) / 2) / longer,
-  }));
+  const places = microphonePlaces();
+  const [x0, x1, y0, y1] = [0, 1].flatMap((axis) => {
+    const values = places.map((place) => place[axis]);
+    return [Math.min(...values), Math.max(...values)];
+  });
+  const size = Math.max(x1 - x0, y1 - y0) || 1;
+  return places.map(([x, y]) => ({ x: 0.5 + (x - (x0 + x1) / 2) / size, y: 0.5 + (y - (y0 + y1) / 2) / size }));
 }
 
 /**
@@ -183,8 +176,8 @@ subscribe(() => {
   const missing = microphones?.missing_information > 0 ? `, ${shareText(microphones.missing_information)} of the information missing` : "";
   setText("microphones-text", `${used}${watched}; ${microphones?.masked ?? 0} masked${missing}, ${microphones?.bad?.length ?? 0} found bad.`);
   fillTable("bad", [...marks.values()].map(({ sort, entry }) =>
-    [String(entry.channel), `${entry.row}, ${entry.column}`, kSorts[sort], sort === "configured" ? "array.dead_channels" : entry.cause]),
-  ["channel", "row, column", "what", "why"]);
+    [String(entry.channel), `${entry.row}, ${entry.column}`, `${kSorts[sort]}: ${sort === "configured" ? "array.dead_channels" : entry.cause}`]),
+  ["channel", "row, column", "what, and why"]);
   const canvas = element("microphones", HTMLCanvasElement);
   const places = placesOfMicrophones();
   canvas.hidden = element("microphones-legend", HTMLElement).hidden = places.length === 0;

@@ -1,6 +1,7 @@
 // The picture in view, drawn on the stage, and the banner above it.
 
-import { conditionNow, kColours_ms, kLive_ms } from "./condition.js";
+import { apertureOf } from "./aperture.js";
+import { conditionNow, kLive_ms } from "./condition.js";
 import { Drawing } from "./drawing.js";
 import { noteLatency } from "./latency.js";
 import { marksOf } from "./marks.js";
@@ -55,7 +56,7 @@ export function draw(isNew) {
   const isAligning = background.clicks !== null;
   if (isAligning) look.opacity = 0;
   return stage.draw({
-    grid, look, bar: barOf(look, picture.product.unit, levelRule(picture.product)?.text ?? ""), marks: marksOf(picture, values), turn: turn(), isAligning,
+    grid, look, bar: barOf(look, picture.product.unit, levelRule(picture.product)?.text ?? ""), marks: marksOf(picture, values), aperture: apertureOf(picture), turn: turn(), isAligning,
     surface: view.choice.form === "surface" ? view.surface : null,
     background: background.image && { image: background.image, matrix: background.clicks ? null : background.matrix },
   });
@@ -63,7 +64,7 @@ export function draw(isNew) {
 
 /** The veil covers a live picture by itself after its time, even if this thread is blocked: the compositor runs it. */
 const veilAnimation = veil.animate([{ opacity: 0, offset: 0 }, { opacity: 0, offset: 0.999 }, { opacity: 1, offset: 1 }],
-  { duration: kColours_ms, fill: "both" });
+  { duration: 1000 * view.choice.greyAfterS, fill: "both" });
 
 let ageShown_ms = 0;
 let conditionShown = "";

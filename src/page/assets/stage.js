@@ -26,6 +26,7 @@ import { niceStep, number, unitText } from "./units.js";
  * @property {Look} look
  * @property {Bar} bar
  * @property {Mark[]} marks
+ * @property {import("./aperture.js").Aperture | null} aperture
  * @property {import("./geometry.js").Turn} turn
  * @property {{turn_rad: number, tilt_rad: number, distance: number} | null} surface   where it is seen from; null: the field is a map
  * @property {boolean} isAligning   the picture behind the field is shown alone, to be clicked
@@ -45,6 +46,11 @@ const kMostPixelRatio = 2;
 /** Resolution of a field that the processor draws: a quarter of the pixels, which the browser enlarges linearly. */
 const kSoftwareRatio = 0.5;
 const kBarWidth = 16;
+/** The outline of the aperture: dark below, then light, so that it is seen on any colour. */
+const kOutlines = /** @type {[string, number][]} */ ([["rgb(10 10 16 / .7)", 3], ["rgb(255 255 255 / .9)", 1.2]]);
+/** A microphone's dot likewise: colour, and what is added to its radius. */
+const kDots = /** @type {[string, number][]} */ ([["rgb(10 10 16 / .35)", 0.6], ["rgb(255 255 255 / .75)", 0]]);
+const kHatch = 9;
 /** Height of a line of text below a picture that is saved. */
 const kLineHeight = 17;
 
@@ -238,7 +244,7 @@ export class Stage {
     const style = getComputedStyle(this.element);
     const text = style.getPropertyValue("--text");
     const key = JSON.stringify([scene.grid, scene.bar, scene.marks, this.toCanvas, scene.surface !== null, this.width, this.height, text,
-      scene.background !== null, scene.isAligning]);
+      scene.background !== null, scene.aperture?.id, scene.isAligning]);
     if (key === this.overlayKey) return;
     this.overlayKey = key;
     const context = /** @type {CanvasRenderingContext2D} */ (this.overlay.getContext("2d"));
@@ -250,6 +256,7 @@ export class Stage {
     context.lineWidth = 1;
     this.drawBar(context, scene.bar);
     if (scene.surface || scene.isAligning) return;
+    if (scene.aperture) this.drawAperture(context, scene.aperture, scene.grid);
     if (!scene.background?.matrix) this.drawAxes(context, scene);
     for (const mark of scene.marks) this.drawMark(context, mark);
   }
@@ -339,6 +346,74 @@ export class Stage {
       context.fillText(text, edge - 8, place);
     }
     context.stroke();
+  }
+
+  /**
+   * The microphones, the outline of the aperture, and hatching over the parts of a field beyond it.
+   * @param {CanvasRenderingContext2D} context
+   * @param {import("./aperture.js").Aperture} aperture
+   * @param {Grid} grid
+   */
+  drawAperture(context, { microphones, outline, isExceeded }, grid) {
+    const [[x0, x1], [y0, y1]] = [edgesOf(grid.across), edgesOf(grid.down)];
+    const path = (/** @type {[number, number][]} */ corners) => {
+      const [first, ...others] = corners.map(([x, y]) => apply(this.toCanvas, x, y));
+      context.moveTo(...first);
+      for (const corner of others) context.lineTo(...corner);
+      context.closePath();
+    };
+    context.save();
+    context.beginPath();
+    path([[x0, y0], [x1, y0], [x1, y1], [x0, y1]]);
+    context.clip();
+    for (const [colour, width] of kOutlines) {
+      context.strokeStyle = colour;
+      context.lineWidth = width;
+      context.setLineDash([6, 4]);
+      context.beginPath();
+      path(outline);
+      context.stroke();
+      context.setLineDash([]);
+    }
+    const apart = Math.sqrt(this.areaOf(outline) / microphones.length);  // of neighbours on the stage
+    const radius = Math.min(2, apart / 16);
+    for (const [colour, width] of radius > 0.3 ? kDots : []) {
+      context.beginPath();
+      for (const [x, y] of microphones) {
+        const place = apply(this.toCanvas, x, y);
+        context.moveTo(...place);
+        context.arc(...place, radius + width, 0, 2 * Math.PI);
+      }
+      context.fillStyle = colour;
+      context.fill();
+    }
+    if (isExceeded) {
+      context.beginPath();
+      context.rect(0, 0, this.width, this.height);
+      path(outline);
+      context.clip("evenodd");
+      context.beginPath();
+      for (let x = -this.height; x < this.width; x += kHatch) {
+        context.moveTo(x, this.height);
+        context.lineTo(x + this.height, 0);
+      }
+      context.strokeStyle = "rgb(128 128 128 / .8)";
+      context.lineWidth = 1.5;
+      context.stroke();
+    }
+    context.restore();
+  }
+
+  /**
+   * Area on the stage, in square pixels, of a polygon of the field.
+   * @param {[number, number][]} corners
+   */
+  areaOf(corners) {
+    const places = corners.map(([x, y]) => apply(this.toCanvas, x, y));
+    return Math.abs(places.reduce((sum, [x, y], i) => {
+      const [nextX, nextY] = places[(i + 1) % places.length];
+      return sum + (x * nextY - nextX * y) / 2;
+    }, 0));
   }
 
   /** @param {CanvasRenderingContext2D} context @param {Mark} mark */

@@ -38,6 +38,7 @@ export const view = {
   choice: {
     mode: "magnitude", form: "map", hold: "none", side: "front", sourcesOf: kOwnSources, spectrumOf: "*", mostHz: 60, speed: 0.5, slow: 0.1,
     seconds: 2, background: "none", opacity: 0.7, thresholdDb: 12, animate: !reducedMotion.matches, smooth: true, scaleHold: true, mirror: false, showPeaks: false,
+    showMicrophones: true, greyAfterS: 1,
   },
   /** @type {Set<string>} panels that are open */
   open: new Set(),
@@ -93,7 +94,7 @@ export const known = {
   subscribeError: "",
   /** @type {{at: number, flags: number, missing: number, shed: number}[]} */
   notes: [],
-  /** @type {{rows: number, columns: number} | null} */
+  /** @type {{rows: number, columns: number, pitch_x_m: number, pitch_y_m: number} | null} null: unknown, or no grid */
   arrayGrid: null,
   /** What tells the array from others: its settings of places. Empty until the configuration is known. */
   array: "",

@@ -130,7 +130,7 @@ function takeState(message) {
     if (missing > 0 || shed > 0) known.notes.push({ at: performance.now(), flags: 0, missing, shed });
   }
   if (before && now && before.epoch !== now.epoch) surveyAgain();
-  if (now && !known.arrayGrid) readConfig();
+  if (now) readConfig();
   changed();
 }
 
@@ -152,8 +152,9 @@ async function readConfig() {
   hasAskedConfig = true;
   try {
     const yaml = (await link.control({ command: "config" })).yaml ?? "";
-    const [rows, columns] = ["rows", "columns"].map((key) => numberIn(yaml, "array", key));
-    known.arrayGrid = rows > 0 && columns > 0 ? { rows, columns } : null;
+    const [rows, columns, pitch_x_m, pitch_y_m] = ["rows", "columns", "pitch_x_m", "pitch_y_m"].map((key) => numberIn(yaml, "array", key));
+    const isGrid = rows > 0 && columns > 0 && ["", "null"].includes(textIn(yaml, "array", "positions"));
+    known.arrayGrid = isGrid ? { rows, columns, pitch_x_m, pitch_y_m } : null;
     known.array = kPlaces.map((key) => textIn(yaml, "array", key)).join(" ");
     known.standoff_m = numberIn(yaml, "holography", "standoff_m");
     changed();

@@ -175,10 +175,27 @@ export class Stage {
    * @returns {import("./geometry.js").Rectangle}
    */
   boxOf(scene) {
-    if (scene.surface || scene.background?.matrix) return { x: 0, y: 0, width: this.width - 92, height: this.height };
-    const { left, right, top, bottom } = this.edgesOnStage(scene.grid);
+    const whole = { left: 0, right: this.width - 92, top: 0, bottom: this.height };
+    const { left, right, top, bottom } = scene.surface ? whole : scene.background?.matrix ? this.cornersOnStage(scene.grid, whole) : this.edgesOnStage(scene.grid);
     const [x, y] = [Math.floor(left), Math.floor(top)];
     return { x, y, width: Math.ceil(right) - x, height: Math.ceil(bottom) - y };
+  }
+
+  /**
+   * Edges on the stage of a field that is seen from aside; the whole if a part of it lies behind the horizon.
+   * @param {Grid} grid
+   * @param {{left: number, right: number, top: number, bottom: number}} whole
+   */
+  cornersOnStage({ across, down }, whole) {
+    const corners = edgesOf(across).flatMap((x) => edgesOf(down).map((y) => [x, y]));
+    const signs = new Set(corners.map(([x, y]) => Math.sign(this.toCanvas[6] * x + this.toCanvas[7] * y + this.toCanvas[8])));
+    const places = corners.map(([x, y]) => apply(this.toCanvas, x, y));
+    const [xs, ys] = [0, 1].map((i) => places.map((place) => place[i]));
+    const found = {
+      left: Math.max(whole.left, Math.min(...xs)), right: Math.min(whole.right, Math.max(...xs)),
+      top: Math.max(whole.top, Math.min(...ys)), bottom: Math.min(whole.bottom, Math.max(...ys)),
+    };
+    return signs.size > 1 || !(found.left < found.right && found.top < found.bottom) ? whole : found;
   }
 
   /** @param {import("./geometry.js").Rectangle} box */

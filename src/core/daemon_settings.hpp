@@ -130,6 +130,7 @@ struct DaemonSettings {
     std::vector<std::string> allowed_origins = {};  ///< pages of other servers that may read and control
     std::string token_file = {};                    ///< a path, or "credential:NAME"; empty: a random token is made
     double pictures_hz = 60.0;                      ///< highest rate of pictures per client
+    std::string camera = {};                        ///< path of a V4L2 device; empty: none
     friend bool operator==(const Page&, const Page&) = default;
   };
 

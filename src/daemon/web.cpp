@@ -10,6 +10,7 @@
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 #include "page/page.hpp"
+#include "page/video_device.hpp"
 
 namespace nearfield::daemon {
 namespace {
@@ -79,6 +80,9 @@ void Web::open_page(const Settings& settings, const std::string& version) {
   options.pictures_hz = daemon.page.pictures_hz;
   options.ring_socket = served_socket(daemon.publish.ring.socket, DaemonSettings::Ring::kFile);
   options.control_socket = served_socket(daemon.control.socket, DaemonSettings::Control::kFile);
+  if (!daemon.page.camera.empty()) {
+    options.open_camera = [path = daemon.page.camera] { return page::open_video_device(path); };
+  }
   const bool has_control = !daemon.control.socket.empty();
   if (has_control && !daemon.page.token_file.empty()) {
     token_file_ = control::credential_path(daemon.page.token_file);

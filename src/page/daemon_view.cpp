@@ -39,7 +39,11 @@ const char* state_word(nf_ring_status status) {
 }  // namespace
 
 DaemonView::DaemonView(HttpServer& server, Options options)
-    : server_(&server), options_(std::move(options)), desk_(options_.control_socket) {}
+    : server_(&server), options_(std::move(options)), desk_(options_.control_socket) {
+  if (options_.open_camera) {
+    camera_ = std::make_unique<Camera>(options_.open_camera, [this] { server_->post([this] { wake_watchers(); }); });
+  }
+}
 
 // --- sessions --------------------------------------------------------------------------------------------------------
 
@@ -74,6 +78,7 @@ std::string DaemonView::hello(bool is_writable) const {
                     {"version", options_.version},
                     {"writable", is_writable},
                     {"processors", feed_.names()},
+                    {"camera", camera_ != nullptr},
                     {"protocol", kProtocol}});
 }
 
@@ -107,6 +112,14 @@ bool DaemonView::control(Session& session, json id, json request) {
 void DaemonView::wake_all() {
   for (const auto& [number, session] : sessions_) {
     session->wake();
+  }
+}
+
+void DaemonView::wake_watchers() {
+  for (const auto& [number, session] : sessions_) {
+    if (session->waits_for_frame()) {
+      session->wake();
+    }
   }
 }
 
@@ -156,6 +169,9 @@ void DaemonView::look_around() {
   make_state(now_ns);
   for (const auto& [number, session] : sessions_) {
     session->send_state();
+    if (session->waits_for_frame()) {  // the device is opened again as long as somebody waits
+      camera_->watch();
+    }
   }
   wake_all();
   server_->run_after(kStateNs, [this] { look_around(); });

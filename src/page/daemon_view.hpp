@@ -1,10 +1,12 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "control/service/worker.hpp"
+#include "page/camera.hpp"
 #include "page/http_server.hpp"
 #include "page/picture_feed.hpp"
 #include "page/session.hpp"
@@ -17,10 +19,11 @@ namespace nearfield::page {
 class DaemonView : public SessionHost {
  public:
   struct Options {
-    std::string version;         ///< version of the page's program
-    std::string ring_socket;     ///< setting daemon.publish.ring.socket, for the first processor; empty: none
-    std::string control_socket;  ///< setting daemon.control.socket; empty: none
-    std::int64_t tick_ns = 0;    ///< interval of checks of the rings while a client waits for a picture
+    std::string version;          ///< version of the page's program
+    std::string ring_socket;      ///< setting daemon.publish.ring.socket, for the first processor; empty: none
+    std::string control_socket;   ///< setting daemon.control.socket; empty: none
+    OpenCamera open_camera = {};  ///< empty: no camera
+    std::int64_t tick_ns = 0;     ///< interval of checks of the rings while a client waits for a picture
   };
 
   DaemonView(HttpServer& server, Options options);
@@ -36,6 +39,7 @@ class DaemonView : public SessionHost {
   void wants_changed() override;
   void credit_given() override;
   [[nodiscard]] bool control(Session& session, nlohmann::json id, nlohmann::json request) override;
+  [[nodiscard]] Camera* camera() override { return camera_.get(); }
 
  private:
   /// Sends a client the reply of a request; does nothing if it has disconnected.
@@ -50,6 +54,8 @@ class DaemonView : public SessionHost {
   void tick();
   void plan_tick(std::int64_t delay_ns);
   void wake_all();
+  /// Wakes the sessions that wait for a frame of the camera.
+  void wake_watchers();
 
   HttpServer* server_;
   Options options_;
@@ -68,6 +74,7 @@ class DaemonView : public SessionHost {
 
   ControlDesk desk_;
   control::Worker searcher_{"nf-page-rings"};
+  std::unique_ptr<Camera> camera_;  ///< null: none
 };
 
 }  // namespace nearfield::page

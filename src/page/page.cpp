@@ -87,6 +87,7 @@ Page::Core::Core(HttpServer& server, PageOptions options)
       daemon_(server, {.version = options_.version,
                        .ring_socket = options_.ring_socket,
                        .control_socket = options_.control_socket,
+                       .open_camera = options_.open_camera,
                        .tick_ns = std::llround(static_cast<double>(kNsPerSecond) / options_.pictures_hz)}) {
   const std::optional<HostPort> target = parse_host_port(options_.address);
   reading_needs_token_ = target && !is_loopback(target->host);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "control/metrics/metrics.hpp"
+#include "page/camera.hpp"
 #include "page/http_server.hpp"
 
 namespace nearfield::page {
@@ -17,9 +18,10 @@ struct PageOptions {
   std::vector<std::string> allowed_hosts;    ///< besides localhost, 127.0.0.1 and [::1]
   std::vector<std::string> allowed_origins;  ///< besides the page's own
   std::string token;                         ///< permits its holder to change settings; empty: nobody
-  std::string ring_socket;     ///< setting daemon.publish.ring.socket, for the first processor; empty: none
-  std::string control_socket;  ///< setting daemon.control.socket; empty: none
-  double pictures_hz = 0.0;    ///< rate of checks of the rings while a client waits for a picture
+  std::string ring_socket;      ///< setting daemon.publish.ring.socket, for the first processor; empty: none
+  std::string control_socket;   ///< setting daemon.control.socket; empty: none
+  OpenCamera open_camera = {};  ///< the camera at this computer; empty: none
+  double pictures_hz = 0.0;     ///< rate of checks of the rings while a client waits for a picture
 };
 
 /// The live page (docs/reference/page_protocol.md): its files, and pictures, state and control for the clients of

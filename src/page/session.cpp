@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -166,6 +167,17 @@ std::string first_product(const nf_ring* ring) {
   return nf_ring_get_layout(ring)->products[0].name;
 }
 
+/// A frame as a binary message of docs/reference/page_protocol.md.
+std::string frame_message(const CameraFrame& frame) {
+  constexpr std::uint32_t kMagic = 0x4143464e;
+  constexpr std::uint32_t kHeadBytes = 16;
+  std::string bytes(kHeadBytes, '\0');
+  std::memcpy(bytes.data(), &kMagic, sizeof kMagic);
+  std::memcpy(bytes.data() + sizeof kMagic, &kHeadBytes, sizeof kHeadBytes);
+  std::memcpy(bytes.data() + 2 * sizeof kMagic, &frame.captured_ns, sizeof frame.captured_ns);
+  return bytes + *frame.jpeg;
+}
+
 bool only_reads(const json& request) {
   constexpr std::array<std::string_view, 4> kReading = {"status", "config", "recordings", "events"};
   const json command = request.is_object() ? request.value("command", json()) : json();
@@ -216,8 +228,15 @@ void Session::execute(const json& message) {
     host_->wants_changed();
   } else if (op == "control") {
     control(message);
+  } else if (op == "camera") {
+    if (host_->camera() == nullptr) {
+      throw UsageError("the daemon has no camera: daemon.page.camera names one");
+    }
+    waits_for_frame_ = true;
+    host_->camera()->watch();
   } else {
-    throw UsageError(fmt::format("op: expected subscribe, unsubscribe, next, clock or control, found \"{}\"", op));
+    throw UsageError(
+        fmt::format("op: expected subscribe, unsubscribe, next, clock, control or camera, found \"{}\"", op));
   }
 }
 
@@ -301,7 +320,25 @@ std::optional<StreamMessage> Session::next() {
       return message;
     }
   }
-  return std::nullopt;
+  return frame();
+}
+
+std::optional<StreamMessage> Session::frame() {
+  if (!waits_for_frame_) {
+    return std::nullopt;
+  }
+  const CameraFrame newest = host_->camera()->newest();
+  const std::string trouble = host_->camera()->trouble();
+  if (trouble != trouble_) {
+    trouble_ = trouble;
+    return StreamMessage{.bytes = session_text({{"kind", "camera"}, {"message", trouble}})};
+  }
+  if (!newest.jpeg || newest.captured_ns == frame_ns_) {
+    return std::nullopt;
+  }
+  waits_for_frame_ = false;
+  frame_ns_ = newest.captured_ns;
+  return StreamMessage{.is_binary = true, .bytes = frame_message(newest)};
 }
 
 std::optional<StreamMessage> Session::picture_of(std::uint32_t id, Subscription& subscription, std::int64_t now_ns) {

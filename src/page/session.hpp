@@ -14,6 +14,7 @@
 
 #include "control/service/worker.hpp"
 #include "control/socket/client.hpp"
+#include "page/camera.hpp"
 #include "page/http_server.hpp"
 #include "page/picture.hpp"
 #include "page/picture_feed.hpp"
@@ -83,6 +84,8 @@ class SessionHost {
   /// Passes a request to the daemon; the reply is delivered to Session::answer_control() of `session`, if it still
   /// exists. False, without a reply, if too many requests of all sessions are pending.
   [[nodiscard]] virtual bool control(Session& session, nlohmann::json id, nlohmann::json request) = 0;
+  /// The camera at the daemon's computer; null if the configuration names none.
+  [[nodiscard]] virtual Camera* camera() = 0;
 };
 
 /// One client of /stream: its subscriptions, their credit, and pending messages (docs/reference/page_protocol.md). Only
@@ -106,6 +109,7 @@ class Session : public StreamClient {
   void send_state() { state_is_due_ = true; }
   void answer_control(const nlohmann::json& id, const nlohmann::json& reply);
   [[nodiscard]] bool waits_for_picture() const;
+  [[nodiscard]] bool waits_for_frame() const { return waits_for_frame_; }
   /// Adds the products of a processor that subscriptions want.
   void add_wanted(const std::string& processor, std::set<std::string>& wanted) const;
 
@@ -128,6 +132,8 @@ class Session : public StreamClient {
   void refuse(const nlohmann::json& id, const std::string& why);
   /// Picture of one subscription, or its layout if that was not sent yet; nullopt if there is nothing newer.
   std::optional<StreamMessage> picture_of(std::uint32_t id, Subscription& subscription, std::int64_t now_ns);
+  /// The camera's newest frame, or why there is none, if the client waits for it; nullopt if there is nothing newer.
+  std::optional<StreamMessage> frame();
   /// Handles a replaced ring of a subscription: makes its plan and answers with layout or error.
   void plan(std::uint32_t id, Subscription& subscription, const PictureFeed::Ring& ring);
 
@@ -140,6 +146,9 @@ class Session : public StreamClient {
   std::deque<std::string> answers_;
   std::map<std::uint32_t, Subscription> subscriptions_;
   std::uint32_t last_served_ = 0;  ///< the next one is served next
+  bool waits_for_frame_ = false;
+  std::int64_t frame_ns_ = 0;  ///< time of the newest frame that was sent
+  std::string trouble_;        ///< trouble of the camera that was sent last
 };
 
 }  // namespace nearfield::page

@@ -48,9 +48,9 @@ TEST(Units, ExposureStaysBelowItsBound) {
   for (const std::string& unit : {kUnit, kTemplate}) {
     const std::string on_the_processor = read_file(unit) + read_file(kPoclDropIn);
     EXPECT_EQ(judge(on_the_processor, 15), 0) << unit;
-    for (const char* gpu : {"nvidia", "amd"}) {
-      EXPECT_EQ(judge(on_the_processor + read_file(kFolder + "devices/" + gpu + ".conf"), 15), 0)
-          << unit << ", " << gpu;
+    for (const char* device : {"nvidia", "amd", "camera"}) {
+      EXPECT_EQ(judge(on_the_processor + read_file(kFolder + "devices/" + device + ".conf"), 15), 0)
+          << unit << ", " << device;
     }
   }
 }
@@ -90,7 +90,7 @@ TEST(Units, SystemdTakesThem) {
     const std::string dots = std::string(name) + ".d";
     const std::string unit = std::string(name).find('@') == std::string::npos ? kUnit : kTemplate;
     std::filesystem::create_directories(folder / dots);
-    for (const char* device : {"pocl", "nvidia", "amd"}) {
+    for (const char* device : {"pocl", "nvidia", "amd", "camera"}) {
       std::filesystem::copy_file(kFolder + "devices/" + device + ".conf", folder / (dots + "/" + device + ".conf"));
     }
     std::ofstream(folder / name) << replaced(read_file(unit), "/usr/bin/nearfieldd", "/bin/true");

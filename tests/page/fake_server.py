@@ -20,6 +20,7 @@ from websockets.datastructures import Headers
 from websockets.http11 import Response
 
 MAGIC = 0x4950464E
+FRAME_MAGIC = 0x4143464E
 HEAD_BYTES = 128
 TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 CSP = ("default-src 'self'; img-src 'self' blob: data:; style-src 'self' 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
@@ -154,6 +155,9 @@ class FakeServer:
         self.microphones = {"watched": True, "microphones": 1024, "masked": 2, "missing_information": 0.0038, "masked_channels": [microphone(5, "dead"), microphone(9, "configuration")],
                             "bad": [microphone(5, "dead"), microphone(300, "loud")]}
         self.events = []           # of limits
+        self.frames = []           # JPEG of a camera at the array, which are sent again and again; empty: it has none
+        self.camera_trouble = ""   # why that camera gives none
+        self.frames_sent = 0
         self.sent = 0              # pictures of surface
         self.clients = set()
         self.began = time.monotonic()
@@ -290,6 +294,7 @@ class _Client:
         self.server = server
         self.socket = socket
         self.subscriptions = {}
+        self.camera = None
 
     async def serve(self):
         await self.hello()
@@ -298,7 +303,7 @@ class _Client:
             async for text in self.socket:
                 await self.take(json.loads(text))
         finally:
-            for task in tasks:
+            for task in [*tasks, *([self.camera] if self.camera else [])]:
                 task.cancel()
 
     async def send(self, message):
@@ -306,7 +311,7 @@ class _Client:
 
     async def hello(self):
         await self.send({"kind": "hello", "version": "0.1.0", "writable": self.server.is_writable, "processors": list(self.server.layouts),
-                         "protocol": 1})
+                         "protocol": 1, "camera": bool(self.server.frames)})
 
     async def take(self, message):
         if message["op"] == "subscribe":
@@ -318,6 +323,8 @@ class _Client:
                 self.subscriptions[message["id"]]["credit"] = 1
         elif message["op"] == "clock":
             await self.send({"kind": "clock", "page_ms": message["page_ms"], "mono_ns": str(time.monotonic_ns() + int(1e9 * self.server.clock_ahead_s))})
+        elif message["op"] == "camera":
+            self.camera = asyncio.create_task(self.send_frame())
         elif message["op"] == "control":
             await self.send({"kind": "control", "id": message["id"], "reply": self.server.answer(message["request"])})
 
@@ -339,6 +346,15 @@ class _Client:
                          "select": select, **layout})
         self.subscriptions[message["id"]] = {"id": message["id"], "processor": message["processor"], "product": name, "select": select,
                                              "least_s": 1 / message.get("most_hz", 60), "sent": 0.0, "credit": 1}
+
+    async def send_frame(self):
+        while self.server.camera_trouble:
+            await self.send({"kind": "camera", "message": self.server.camera_trouble})
+            await asyncio.sleep(0.2)
+        await asyncio.sleep(0.03)
+        captured_ns = time.monotonic_ns() + int(1e9 * self.server.clock_ahead_s) - 50_000_000
+        await self.socket.send(struct.pack("<IIq", FRAME_MAGIC, 16, captured_ns) + self.server.frames[self.server.frames_sent % len(self.server.frames)])
+        self.server.frames_sent += 1
 
     async def send_pictures(self):
         while True:

@@ -53,7 +53,7 @@ daemon:
   recording: {directory: .}
   deadlines: {frame_ms: 60000}
   metrics: {address: '127.0.0.1:0'}
-  page: {address: '127.0.0.1:0', allowed_hosts: [array.lab], allowed_origins: ['https://desk.lab']}
+  page: {address: '127.0.0.1:0', allowed_hosts: [array.lab], allowed_origins: ['https://desk.lab'], camera: /dev/null}
 """
 
 
@@ -457,6 +457,15 @@ class PageTest(unittest.IsolatedAsyncioTestCase):
             picture = await client.until("picture", lambda picture: picture.epoch > 1)
             self.assertEqual(len(picture.parts[0][2]), 2 * 2 * 64 * 8)
 
+    async def test_a_camera_that_is_none_is_said_once(self):
+        async with connected(self.daemon) as client:
+            self.assertTrue((await client.until("hello"))["camera"])
+            await client.send(op="camera")
+            self.assertEqual((await client.until("camera"))["message"], "daemon.page.camera: /dev/null is no camera of Video4Linux")
+            for _ in range(6):  # it is opened again each second while somebody waits
+                self.assertNotEqual((await client.receive())["kind"], "camera")
+        self.assertEqual(self.daemon.log().count("/dev/null is no camera"), 1)
+
     async def test_a_message_that_is_too_long_ends_its_client(self):
         async with connected(self.daemon) as client:
             await client.stream.send("x" * 70_000)
@@ -576,6 +585,7 @@ class ProcessTest(unittest.IsolatedAsyncioTestCase):
                     layout = await client.subscribe()
                     await client.until("picture")
                     self.assertEqual((await client.call({"command": "stop"}))["error"]["exit_code"], 77)
+                    self.assertIn("no camera", (await client.ask(op="camera"))["message"])
                     self.assertEqual(daemon.stop(), 0)
                     await client.until("state", lambda state: state["ring"]["surface"]["state"] in ("retired", "gone"))
                     daemon = Daemon(folder)

@@ -257,6 +257,63 @@ class RefusedTest(VideoTest):
         self.live()
 
 
+class HostCameraTest(VideoTest):
+    """The camera at the array, whose frames the daemon passes on."""
+
+    ARGUMENTS = ARGUMENTS
+
+    JPEG = """([width, height, left, top]) => {
+      const canvas = new OffscreenCanvas(width, height);
+      const context = canvas.getContext('2d');
+      context.fillStyle = 'rgb(128 128 128)';
+      context.fillRect(0, 0, width, height);
+      context.fillStyle = 'rgb(0 200 0)';
+      context.fillRect(left, top, 48, 48);
+      return canvas.convertToBlob({ type: 'image/jpeg', quality: 0.95 }).then((blob) => blob.arrayBuffer()).then((bytes) => [...new Uint8Array(bytes)]);
+    }"""
+
+    def setUp(self):
+        super().setUp()
+        page = self.browser.new_page()
+        u, v = place_in_video(*SOURCE_M)
+        self.server.frames = [bytes(page.evaluate(self.JPEG, [WIDTH, HEIGHT, round(u * WIDTH) - 24, round(v * HEIGHT) - 24]))]
+        page.close()
+
+    def test_the_map_lies_on_the_frames_of_the_array_s_camera(self):
+        page = self.shown(width=1280, height=800)
+        self.assertEqual(page.eval_on_selector_all("#background option", "(all) => all.map((one) => one.value).slice(0, 3)"), ["none", "photograph", "host"])
+        self.assertEqual(self.server.frames_sent, 0)  # nobody has asked for one
+        self.choose_camera()
+        self.align()
+        source = self.layers_at(*SOURCE_M)
+        self.expect_near(source["video"], GREEN, "the marker behind the source")
+        self.assertAlmostEqual(source["map"][3], 0.7 * 255, delta=1)
+        self.until(page, "/map [\\d.]+ ms old, video [\\d.]+ ms old: the video is [\\d.]+ ms behind$/.test(document.getElementById('caption').textContent)")
+        self.until(page, "nearfield.background.image.frame > 5")
+        page.click("#freeze")
+        page.wait_for_timeout(300)
+        sent = self.server.frames_sent
+        page.wait_for_timeout(300)
+        self.assertEqual(self.server.frames_sent, sent)
+        page.click("#freeze")
+        self.until(page, f"nearfield.background.image.frame > {sent}")
+        self.server.disconnect()
+        self.until(page, "nearfield.link.isOpen")
+        now = page.evaluate("nearfield.background.image.frame")
+        self.until(page, f"nearfield.background.image.frame > {now} + 2")
+
+    def test_why_the_array_s_camera_gives_nothing_is_said(self):
+        self.server.camera_trouble = "daemon.page.camera: /dev/video0 is in use by another program"
+        page = self.shown()
+        self.choose_camera("document.getElementById('prompt').textContent === 'daemon.page.camera: /dev/video0 is in use by another program'")
+        self.server.camera_trouble = ""
+        self.until(page, "nearfield.background.image !== null && document.getElementById('prompt').hidden")
+        self.server.camera_trouble = "daemon.page.camera: /dev/video0 was unplugged"
+        self.until(page, "nearfield.background.image === null && document.getElementById('prompt').textContent.endsWith('was unplugged')")
+        self.choose("background", "none")
+        self.until(page, "document.getElementById('prompt').hidden")
+
+
 class NoCameraTest(VideoTest):
     ARGUMENTS = [*ARGUMENTS, GRANTED]
 

@@ -301,6 +301,9 @@ void describe(Section& section, DaemonSettings::Page& page) {
   section.add("pictures_hz", page.pictures_hz,
               number({.what = "a rate", .maximum = 240.0, .unit = "Hz", .open_minimum = true}),
               "pictures a second at most that a browser gets of a subscription");
+  section.add("camera", page.camera, path_or_null("none"),
+              "a camera at this computer, such as /dev/video0, that compresses its frames to JPEG: the page lays the "
+              "map over its video (docs/use/page.md); opened while a browser shows it");
 }
 
 void describe(Section& section, DaemonSettings::Realtime& realtime) {

@@ -5,6 +5,7 @@ import { choose } from "./actions.js";
 import { closeCamera, offeredCameras, onCameras, openCamera } from "./camera.js";
 import { apply, inverse, projective } from "./geometry.js";
 import { latencyText } from "./latency.js";
+import { closeHostCamera, openHostCamera } from "./host_camera.js";
 import { element, fillSelect, input, onClick, setText } from "./page.js";
 import { hasPhotograph, removePhotograph, showPhotograph, takePhotograph } from "./photograph.js";
 import { axisOf, edgesOf, entryText, planeOf } from "./picture.js";
@@ -14,6 +15,7 @@ import { number } from "./units.js";
 
 const kAlignments = "alignment ";
 const kCamera = "camera ";
+const kHostCamera = "host";
 /** Axes across which a plane is moved: a field on another entry of them lies elsewhere in the picture. */
 const kDepths = ["z", "distance", "radius"];
 const prompt = element("prompt", HTMLElement);
@@ -153,13 +155,16 @@ function followChoice() {
   if (wanted === followed) return;
   followed = wanted;
   trouble = "";
+  closeHostCamera();
   closeCamera();
-  if (wanted.startsWith(kCamera)) followCamera(wanted);
+  if (wanted === kHostCamera) openHostCamera();
+  else if (wanted.startsWith(kCamera)) followCamera(wanted);
 }
 
 function showChoice() {
   fillSelect(element("background", HTMLSelectElement), [
     { value: "none", text: "Nothing" }, { value: "photograph", text: "A photograph" },
+    ...(known.hasCamera ? [{ value: kHostCamera, text: "The camera at the array" }] : []),
     ...offeredCameras().map(({ id, name: text }) => ({ value: kCamera + id, text })),
   ], view.choice.background);
 }

@@ -15,10 +15,13 @@ import { decode } from "./picture.js";
  * @property {(picture: import("./picture.js").Picture) => void} picture
  * @property {(message: any) => void} state
  * @property {(id: number, message: string) => void} error
+ * @property {(captured_mono_ms: number, jpeg: ArrayBuffer) => void} frame   of the camera at the array
+ * @property {(message: string) => void} camera      why it gives no frames; empty if it does again
  * @property {(ahead_ms: number) => void} clock   lead of the server's monotonic clock over the page's
  * @property {(isOpen: boolean) => void} changed     the connection was opened or lost
  */
 
+const kFrameMagic = 0x4143464e;
 const kClockEvery_ms = 2000;
 const kClockTrips = 8;
 const kClockStep_ms = 1;  // resolution of the browser's own clock, which may be coarse
@@ -38,6 +41,7 @@ export class Link {
     this.requests = new Map();
     /** @type {Set<number>} subscriptions that have their one credit */
     this.asked = new Set();
+    this.isFrameAsked = false;
     /** @type {Map<string, {resolve: (reply: any) => void, reject: (error: Error) => void}>} */
     this.waiting = new Map();
     this.commands = 0;
@@ -63,6 +67,7 @@ export class Link {
       this.retry_ms = kFirstRetry_ms;
       this.trips = [];
       this.asked.clear();
+      this.isFrameAsked = false;
       this.layouts.clear();
       this.askClock();
       this.hooks.changed(true);
@@ -88,6 +93,11 @@ export class Link {
   /** @param {string | ArrayBuffer} data */
   take(data) {
     if (typeof data !== "string") {
+      const view = new DataView(data);
+      if (view.getUint32(0, true) === kFrameMagic) {
+        this.isFrameAsked = false;
+        return this.hooks.frame(Number(view.getBigInt64(8, true)) / 1e6, data.slice(view.getUint32(4, true)));
+      }
       const picture = decode(data, this.layouts);
       if (!picture) return;
       this.received.pictures += 1;
@@ -109,6 +119,7 @@ export class Link {
         }
         break;
       case "state": this.hooks.state(message); break;
+      case "camera": this.hooks.camera(message.message); break;
       case "clock": this.takeClock(message); break;
       case "control":
       case "error": this.takeAnswer(message); break;
@@ -149,6 +160,13 @@ export class Link {
     if (!this.isOpen || !this.requests.has(id) || this.asked.has(id)) return;
     this.asked.add(id);
     this.send({ op: "next", id });
+  }
+
+  /** Asks for one frame of the camera at the array, unless one is asked for. */
+  nextFrame() {
+    if (!this.isOpen || this.isFrameAsked) return;
+    this.isFrameAsked = true;
+    this.send({ op: "camera" });
   }
 
   askClock() {

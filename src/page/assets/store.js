@@ -84,6 +84,8 @@ export const known = {
   /** Standoff of the array, m; NaN until it is known. */
   standoff_m: NaN,
   isWritable: false,
+  /** True if the daemon passes on the frames of a camera. */
+  hasCamera: false,
   version: "",
   /** @type {any} */
   status: null,

@@ -1,6 +1,7 @@
 // The link to the server: it keeps the state as the server says it, and subscribes to what the state needs.
 
 import { fitMode, look, lookAtFirst, picturesOf } from "./actions.js";
+import { sayOfHostCamera, takeFrame, wantsFrame } from "./host_camera.js";
 import { Link } from "./link.js";
 import { axisOf, planeOf, sizeOf } from "./picture.js";
 import { changed, finderFor, history, hold, known, markDirty, sourcesOf, subscribe, tell, view } from "./store.js";
@@ -22,6 +23,7 @@ export const link = new Link({
   },
   hello(message) {
     known.isWritable = message.writable === true;
+    known.hasCamera = message.camera === true;
     known.version = message.version ?? "";
     known.processors = message.processors ?? [];
     // The daemon may have been replaced. Known layouts remain until the new ones arrive, so that no control loses its choice.
@@ -63,6 +65,8 @@ export const link = new Link({
     return markDirty();
   },
   state: takeState,
+  frame: takeFrame,
+  camera: sayOfHostCamera,
   clock(ahead_ms) {
     known.ahead_ms = ahead_ms;
   },
@@ -213,6 +217,7 @@ subscribe(() => {
 
 /** Asks for the next pictures; called when the last ones were drawn, so that a hidden page asks for nothing. */
 export function askNext() {
+  if (wantsFrame()) link.nextFrame();
   for (const id of view.isFrozen ? [kSpectrum] : [kPictures, kSources, kSpectrum]) link.next(id);
 }
 

@@ -20,6 +20,9 @@ export function noteLatency() {
   if (captured_ms !== null && map_ms !== null) drawn.push({ at_ms, video_ms: at_ms - captured_ms, map_ms });
 }
 
+/** @param {number} time_ms */
+const timeText = (time_ms) => (time_ms < 1000 ? `${Math.round(time_ms)} ms` : ageText(time_ms));
+
 /** @param {number[]} values */
 const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
 
@@ -38,9 +41,9 @@ export function latencyText() {
   const behind_ms = now.video_ms - now.map_ms;
   const least = background.image?.isCaptureKnown ? "" : "at least ";
   if (view.isFrozen || view.isFlipped) {
-    const apart = `${ageText(Math.abs(behind_ms))} ${behind_ms > 0 ? "older" : "newer"} than the map`;
+    const apart = `${timeText(Math.abs(behind_ms))} ${behind_ms > 0 ? "older" : "newer"} than the map`;
     return `the video is ${Math.abs(behind_ms) < kSame_ms ? "of the map's moment" : apart}`;
   }
-  const order = Math.abs(behind_ms) < kSame_ms ? "they are of one moment" : `the video is ${least}${ageText(Math.abs(behind_ms))} ${behind_ms > 0 ? "behind" : "ahead"}`;
-  return `map ${ageText(now.map_ms)} old, video ${least}${ageText(now.video_ms)} old: ${order}`;
+  const order = Math.abs(behind_ms) < kSame_ms ? "they are of one moment" : `the video is ${least}${timeText(Math.abs(behind_ms))} ${behind_ms > 0 ? "behind" : "ahead"}`;
+  return `map ${timeText(now.map_ms)} old, video ${least}${timeText(now.video_ms)} old: ${order}`;
 }

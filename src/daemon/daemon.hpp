@@ -162,7 +162,8 @@ class Daemon {
   std::string why_;                       ///< reason of the end
 
   std::mutex yaml_mutex_;
-  std::string yaml_;         ///< the configuration in effect, as run; guarded by yaml_mutex_
+  std::string yaml_;              ///< the configuration in effect, as run; guarded by yaml_mutex_
+  nlohmann::json microphones_m_;  ///< [channel][x, y, z]; guarded by yaml_mutex_
   nlohmann::json level_of_;  ///< quantity that the recordings' level watches, for the status; guarded by yaml_mutex_
 
   // For the main thread only:

@@ -19,6 +19,7 @@
 #include "control/metrics/metrics.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
+#include "core/geometry.hpp"
 #include "core/system/clocks.hpp"
 #include "core/system/files.hpp"
 #include "daemon/daemon.hpp"
@@ -90,6 +91,17 @@ nlohmann::json level_of(const Engine& engine) {
   return nullptr;
 }
 
+/// Places of the microphones, [channel][x, y, z] in m, to a micrometre.
+nlohmann::json places_of(const ArrayGeometry& geometry) {
+  const auto rounded = [](double place_m) { return std::round(place_m * 1e6) / 1e6; };
+  nlohmann::json places = nlohmann::json::array();
+  for (int channel = 0; channel < geometry.channels(); ++channel) {
+    const MicrophonePosition at = geometry.position_m(channel);
+    places.push_back({rounded(at.x_m), rounded(at.y_m), rounded(at.z_m)});
+  }
+  return places;
+}
+
 }  // namespace
 
 void Daemon::open_control() {
@@ -126,7 +138,8 @@ void Daemon::serve_control() {
       options_.control_fault();
     }
     const std::lock_guard lock(yaml_mutex_);
-    return nlohmann::json{{"yaml", yaml_}, {"file", file}, {"version", options_.version}};
+    return nlohmann::json{
+        {"yaml", yaml_}, {"file", file}, {"version", options_.version}, {"microphones_m", microphones_m_}};
   };
   actions.set = [this](const std::vector<std::string>& overrides) {
     const Flagged changing(is_changing_);
@@ -197,6 +210,7 @@ void Daemon::log_run(const Epoch& epoch) {
     const std::lock_guard lock(yaml_mutex_);
     yaml_ = epoch.engine->header(0).config;
     level_of_ = level_of(*epoch.engine);
+    microphones_m_ = places_of(epoch.plan.settings.array.geometry);
   }
   const double window = static_cast<double>(epoch.plan.settings.front_end.window_samples);
   first_window_ns_ = std::llround((window + hop) / epoch.plan.sample_rate_hz * static_cast<double>(kNsPerSecond));

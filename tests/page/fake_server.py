@@ -154,6 +154,7 @@ class FakeServer:
                           "level_of": {"processor": "surface", "quantity": "pressure", "unit": "Pa"}}
         self.microphones = {"watched": True, "microphones": 1024, "masked": 2, "missing_information": 0.0038, "masked_channels": [microphone(5, "dead"), microphone(9, "configuration")],
                             "bad": [microphone(5, "dead"), microphone(300, "loud")]}
+        self.microphones_m = [[x, y, 0.0] for y in axis_m(ROWS) for x in axis_m(COLUMNS)]
         self.events = []           # of limits
         self.frames = []           # JPEG of a camera at the array, which are sent again and again; empty: it has none
         self.camera_trouble = ""   # why that camera gives none
@@ -248,7 +249,8 @@ class FakeServer:
         if command == "status":
             return {"ok": True, "result": self.status()}
         if command == "config":
-            return {"ok": True, "result": {"yaml": f"version: 1\narray:\n  rows: {ROWS}\n  columns: {COLUMNS}\n  pitch_x_m: {PITCH_M}\n  pitch_y_m: {PITCH_M}\nfront_end:\n  kind: popcount\n"}}
+            return {"ok": True, "result": {"yaml": f"version: 1\narray:\n  rows: {ROWS}\n  columns: {COLUMNS}\nfront_end:\n  kind: popcount\n",
+                                           "microphones_m": self.microphones_m}}
         if command == "recordings":
             recording = {"bytes": 12000000, "began": 1795446037000000000, "began_by": "the level 0.5", "state": "complete", "notes": "door open", "seconds": 4.2}
             return {"ok": True, "result": {"recordings": [{"name": name, "path": f"/tmp/{name}", **recording} for name in ("first.nfr", "it's.nfr")]}}

@@ -418,7 +418,9 @@ class PageTest(unittest.IsolatedAsyncioTestCase):
 
     async def test_reading_needs_no_token_and_changing_does(self):
         async with connected(self.daemon) as client:
-            self.assertIn("yaml", (await client.call({"command": "config"}))["result"])
+            config = (await client.call({"command": "config"}))["result"]
+            self.assertIn("yaml", config)
+            self.assertEqual(config["microphones_m"], [[round(0.02 * (column - 3.5), 6), round(0.02 * (row - 3.5), 6), 0.0] for row in range(8) for column in range(8)])
             row = next(line for line in (DOCS / "reference/control.md").read_text().splitlines() if line.startswith("| `command` |"))
             commands = set(re.findall(r"`(\w+)`", row)) - {"command"}
             reading = {"status", "config", "recordings", "events"}

@@ -256,7 +256,7 @@ class ServedPage(BrowserTest):
         page = self.shown(f"?token={self.daemon.token}")
         self.addCleanup(self.daemon.set, "array.dead_channels=[]")
         page.click("#microphones-panel summary")
-        self.until(page, "nearfield.known.arrayGrid !== null && document.getElementById('microphones').dataset.key !== undefined")
+        self.until(page, "nearfield.known.microphones_m.length === 64 && document.getElementById('microphones').dataset.key !== undefined")
         page.click("#settings-panel summary")
         page.fill("#change-off", "9")
         page.click("#change-set")

@@ -1,39 +1,16 @@
 // Where the microphones are, and the aperture that they span.
 
-import { axisOf, edgesOf, sizeOf } from "./picture.js";
+import { edgesOf } from "./picture.js";
 import { known, view } from "./store.js";
 
 /**
  * The array as it is drawn over a map.
  * @typedef {object} Aperture
  * @property {number} id     another number for another aperture
- * @property {[number, number][]} microphones   m
+ * @property {number[][]} microphones   m
  * @property {[number, number][]} outline       corners of the convex hull of the microphones' pixels
  * @property {boolean} isExceeded               parts of a near-field image lie beyond the outermost microphones
  */
-
-/** The daemon's axis of the microphones' places; null if no processor has one. */
-function axisOfMicrophones() {
-  for (const layout of known.layouts.values()) {
-    const axis = axisOf(layout, "microphone");
-    if (axis && axis.components >= 2) return axis;
-  }
-  return null;
-}
-
-/**
- * Places of the microphones by their channels, m: from their axis, otherwise from rows, columns and pitch; empty if they are unknown.
- * @returns {[number, number][]}
- */
-export function microphonePlaces() {
-  const axis = axisOfMicrophones();
-  if (axis) return Array.from({ length: sizeOf(axis) }, (_, i) => [axis.values[axis.components * i], axis.values[axis.components * i + 1]]);
-  const grid = known.arrayGrid;
-  if (!grid) return [];
-  const { rows, columns, pitch_x_m, pitch_y_m } = grid;
-  return Array.from({ length: rows * columns }, (_, i) =>
-    [((i % columns) - (columns - 1) / 2) * pitch_x_m, (Math.floor(i / columns) - (rows - 1) / 2) * pitch_y_m]);
-}
 
 /**
  * The convex hull of points, by Andrew's monotone chain (1979).
@@ -76,14 +53,14 @@ let last = { from: /** @type {any[]} */ ([]), aperture: /** @type {Aperture | nu
 export function apertureOf({ grid, product }) {
   if (!view.choice.showMicrophones || grid?.across.unit !== "m") return null;
   const isNear = product.axes.includes("z");
-  const from = [axisOfMicrophones(), known.arrayGrid, grid.across, grid.down, isNear];
+  const from = [known.microphones_m, grid.across, grid.down, isNear];
   if (from.some((one, i) => one !== last.from[i])) last = { from, aperture: makeAperture(grid, isNear) };
   return last.aperture;
 }
 
 /** @param {import("./picture.js").Grid} grid @param {boolean} isNear  a near-field image @returns {Aperture | null} */
 function makeAperture({ across, down, columns, rows }, isNear) {
-  const microphones = microphonePlaces();
+  const microphones = known.microphones_m;
   // A pixel around a microphone is measured; half of it lies beyond.
   const [halfX, halfY] = [[across, columns], [down, rows]].map(([axis, count]) => {
     const [first, end] = edgesOf(/** @type {import("./picture.js").Axis} */ (axis));

@@ -1,6 +1,5 @@
 // The panels of the daemon's state and of its microphones.
 
-import { microphonePlaces } from "./aperture.js";
 import { element, fillTable, setText } from "./page.js";
 import { figuresOf } from "./picture.js";
 import { known, pictureInView, shown, subscribe, view } from "./store.js";
@@ -66,7 +65,7 @@ subscribe(() => {
  * @returns {{x: number, y: number}[]}
  */
 function placesOfMicrophones() {
-  const places = microphonePlaces();
+  const places = known.microphones_m;
   const [x0, x1, y0, y1] = [0, 1].flatMap((axis) => {
     const values = places.map((place) => place[axis]);
     return [Math.min(...values), Math.max(...values)];

@@ -96,9 +96,9 @@ export const known = {
   subscribeError: "",
   /** @type {{at: number, flags: number, missing: number, shed: number}[]} */
   notes: [],
-  /** @type {{rows: number, columns: number, pitch_x_m: number, pitch_y_m: number} | null} null: unknown, or no grid */
-  arrayGrid: null,
-  /** What tells the array from others: its settings of places. Empty until the configuration is known. */
+  /** @type {number[][]} places of the microphones, x and y in m, by channels; empty until they are known */
+  microphones_m: [],
+  /** What tells the array from others: a hash of these places. Empty until they are known. */
   array: "",
   pictures_hz: 0,
   bytes_s: 0,

@@ -91,7 +91,6 @@ const refused = new Set();
 function surveyAgain() {
   refused.clear();
   known.surveyed.clear();
-  known.arrayGrid = null;
   hasAskedConfig = false;
 }
 
@@ -139,27 +138,30 @@ function takeState(message) {
 }
 
 let hasAskedConfig = false;
-/** Settings of the section array that say where the microphones are. */
-const kPlaces = ["preset", "positions", "rows", "columns", "pitch_x_m", "pitch_y_m"];
 
-/** @param {string} yaml @param {string} section @param {string} key @returns {string} the value of a key as it stands; empty if absent */
-function textIn(yaml, section, key) {
-  const text = new RegExp(`^${section}:(.*(?:\\n(?:[ \\t].*|\\s*$))*)`, "m").exec(yaml)?.[1] ?? "";
-  return new RegExp(`\\b${key}:[ \\t]*([^\\s,}#]+)`).exec(text)?.[1] ?? "";
+/**
+ * A hash of a text (FNV-1a, Fowler, Noll and Vo, 1991).
+ * @param {string} text
+ */
+function hashOf(text) {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; ++i) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193) >>> 0;
+  return hash.toString(16);
 }
 
 /** @param {string} yaml @param {string} section @param {string} key @returns {number} NaN if absent */
-const numberIn = (yaml, section, key) => Number(textIn(yaml, section, key) || NaN);
+function numberIn(yaml, section, key) {
+  const text = new RegExp(`^${section}:(.*(?:\\n(?:[ \\t].*|\\s*$))*)`, "m").exec(yaml)?.[1] ?? "";
+  return Number(new RegExp(`\\b${key}:\\s*([-+.\\deE]+)`).exec(text)?.[1] ?? NaN);
+}
 
 async function readConfig() {
   if (hasAskedConfig) return;
   hasAskedConfig = true;
   try {
-    const yaml = (await link.control({ command: "config" })).yaml ?? "";
-    const [rows, columns, pitch_x_m, pitch_y_m] = ["rows", "columns", "pitch_x_m", "pitch_y_m"].map((key) => numberIn(yaml, "array", key));
-    const isGrid = rows > 0 && columns > 0 && ["", "null"].includes(textIn(yaml, "array", "positions"));
-    known.arrayGrid = isGrid ? { rows, columns, pitch_x_m, pitch_y_m } : null;
-    known.array = kPlaces.map((key) => textIn(yaml, "array", key)).join(" ");
+    const { yaml = "", microphones_m = [] } = await link.control({ command: "config" });
+    known.microphones_m = microphones_m;
+    known.array = hashOf(JSON.stringify(microphones_m));
     known.standoff_m = numberIn(yaml, "holography", "standoff_m");
     changed();
   } catch {

@@ -31,7 +31,7 @@ constexpr std::array<unsigned, 14> kUsualRates_hz = {8000,  11025, 16000, 22050,
                                                      50000, 64000, 88200, 96000, 128000, 176400, 192000};
 /// A device without limits of its own, such as ALSA's null, says 10,000.
 constexpr unsigned kMostChannels = 4096;
-constexpr unsigned kBufferTime = 500'000;
+constexpr unsigned kBufferUs = 500'000;
 /// A driver's time further away than this from the host's is no time of CLOCK_MONOTONIC.
 constexpr std::int64_t kPlausibleNs = 2 * kNsPerSecond;
 
@@ -272,7 +272,7 @@ void Capture::set_hardware(const CaptureSettings& settings) {
                     device_, device_));
   }
   format_ = chosen->format;
-  unsigned buffer_us = kBufferTime;
+  unsigned buffer_us = kBufferUs;
   auto period_us = static_cast<unsigned>(std::lround(settings.period_s * 1e6));
   (void)alsa().snd_pcm_hw_params_set_period_time_near(device, parameters, &period_us, nullptr);
   (void)alsa().snd_pcm_hw_params_set_buffer_time_near(device, parameters, &buffer_us, nullptr);

@@ -305,11 +305,10 @@ std::int64_t Capture::captured_ns(std::uint64_t read_samples, std::uint64_t ther
   snd_htimestamp_t stamp{};
   alsa().snd_pcm_status_get_htstamp(handles_->status.get(), &stamp);
   const std::int64_t driver_ns = stamp.tv_sec * kNsPerSecond + stamp.tv_nsec;
-  if (driver_ns > now_ns || driver_ns < now_ns - kPlausibleNs) {
-    return now_ns;
-  }
+  const bool is_plausible = driver_ns <= now_ns && driver_ns >= now_ns - kPlausibleNs;
   const std::uint64_t left = there - std::min(there, read_samples);
-  return driver_ns - std::llround(static_cast<double>(left) / sample_rate_hz_ * static_cast<double>(kNsPerSecond));
+  return (is_plausible ? driver_ns : now_ns) -
+         std::llround(static_cast<double>(left) / sample_rate_hz_ * static_cast<double>(kNsPerSecond));
 }
 
 void Capture::restart(int error) {
@@ -328,9 +327,11 @@ Capture::Samples Capture::read(int timeout_ms) {
   } else if (is_overrun(ready)) {
     restart(ready);
     return {};
+  } else if (ready < 0 && ready != -EINTR) {
+    throw NoInputError(fmt::format("daemon.source.device: {}: {}", device_, text_of_error(ready)));
   }
-  (void)alsa().snd_pcm_status(device, handles_->status.get());
-  const std::uint64_t there = alsa().snd_pcm_status_get_avail(handles_->status.get());
+  const bool is_known = alsa().snd_pcm_status(device, handles_->status.get()) == 0;
+  const std::uint64_t there = is_known ? alsa().snd_pcm_status_get_avail(handles_->status.get()) : 0;
   const snd_pcm_sframes_t count = alsa().snd_pcm_readi(device, bytes_.data(), period_samples_);
   if (count == -EAGAIN || count == 0) {
     return {};

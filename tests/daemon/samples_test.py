@@ -265,13 +265,15 @@ def of_a_sound_server(programs, folder):
         daemon.wait_for_frames(400)
         expect("every value is 0" in daemon.log(), f"expected the log to say that a dummy driver is silent:\n{daemon.log()}")
         losses = daemon.status()["losses"]
+        begun_s = time.monotonic()
         daemon.process.send_signal(signal.SIGSTOP)
         time.sleep(2.0)
         daemon.process.send_signal(signal.SIGCONT)
+        paused_s = time.monotonic() - begun_s
         wait_for(lambda: daemon.status()["losses"]["audio_overruns"] > losses["audio_overruns"], "an overrun", daemon)
         daemon.wait_for_frames(20)
         missing = daemon.status()["losses"]["missing"] - losses["missing"]
-        expect(missing > RATE_HZ // 2, f"expected the samples of the pause to be missing, found {missing}")
+        expect(1.5 * RATE_HZ < missing < (paused_s + 1.0) * RATE_HZ, f"expected the samples of {paused_s:.2f} s to be missing, found {missing}")
         jack.stop()
         wait_for(lambda: daemon.status()["losses"]["audio_absences"] > 0, "an absence", daemon)
         jack.start()

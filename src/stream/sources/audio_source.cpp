@@ -17,8 +17,8 @@ namespace {
 constexpr int kWaitMs = 20;
 /// Pause between two attempts to open a device that has gone.
 constexpr std::int64_t kLookNs = 500 * kNsPerMillisecond;
-/// A device that delivers nothing in so many waits, some 2 s, has gone: some drivers do not say it.
-constexpr int kMostWaits = 100;
+/// A device that delivers nothing for so long has gone: some drivers do not say it.
+constexpr std::int64_t kStandstillNs = 2 * kNsPerSecond;
 /// A gap between two reads that no driver's delays make.
 constexpr double kUnsaid_s = 0.1;
 
@@ -42,7 +42,9 @@ class AudioWorker : public SourceWorker {
         continue;
       }
       try {
-        take(capture_->read(kWaitMs), stop);
+        const std::int64_t begun_ns = monotonic_ns();
+        const audio::Capture::Samples samples = capture_->read(kWaitMs);
+        samples.values.empty() ? idle(monotonic_ns() - begun_ns) : take(samples, stop);
       } catch (const NoInputError&) {
         end();
       }
@@ -55,15 +57,20 @@ class AudioWorker : public SourceWorker {
   }
 
  private:
+  /// A read that brought nothing took so long; a pause of this process is no part of it.
+  void idle(std::int64_t waited_ns) {
+    if (waited_ns < kNsPerMillisecond) {  // the driver did not wait
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    idle_ns_ += std::clamp(waited_ns, kNsPerMillisecond, 2 * kWaitMs * kNsPerMillisecond);
+    if (idle_ns_ > kStandstillNs) {
+      end();
+    }
+  }
+
   void take(const audio::Capture::Samples& samples, const std::stop_token& stop) {
     const std::uint64_t count = samples.values.size() / static_cast<std::size_t>(settings_.microphones);
-    if (count == 0) {
-      if (++waits_ > kMostWaits) {
-        end();
-      }
-      return;
-    }
-    waits_ = 0;
+    idle_ns_ = 0;
     if (!streaming_) {
       begin(stop);
     }
@@ -108,17 +115,16 @@ class AudioWorker : public SourceWorker {
     }
   }
 
-  /// Throws ConfigError where the device comes back without the rate or the channels.
   bool open_again() {
     const std::int64_t now_ns = monotonic_ns();
     if (now_ns < look_ns_) {
       return false;
     }
     look_ns_ = now_ns + kLookNs;
-    waits_ = 0;
+    idle_ns_ = 0;
     try {
       capture_ = std::make_unique<audio::Capture>(settings_);
-    } catch (const NoInputError&) {
+    } catch (const Error&) {  // also where it is there, but has not its rate and channels yet
       return false;
     }
     return true;
@@ -131,7 +137,7 @@ class AudioWorker : public SourceWorker {
   std::uint32_t stream_id_ = 1;
   std::uint64_t next_sample_ = 0;
   std::int64_t newest_ns_ = 0;  ///< when the last sample was captured; 0: none of the stream
-  int waits_ = 0;               ///< in which nothing came, since something did
+  std::int64_t idle_ns_ = 0;    ///< waited for nothing since something came
   std::int64_t look_ns_ = 0;    ///< when a device that has gone is looked for
   std::atomic<std::uint64_t> overruns_{0};
   std::atomic<std::uint64_t> absences_{0};

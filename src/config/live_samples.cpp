@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <complex>
 #include <cstdint>
-#include <numbers>
 
 #include "config/config.hpp"
 #include "core/daemon_settings.hpp"
@@ -47,10 +45,7 @@ LiveInputFacts live_input_facts(const Settings& settings) {
   facts.rate_from = facts.is_samples && source.sample_rate_hz ? kSampleRateKey : kRateOfBits;
   if (facts.is_samples && settings.array.pascal_per_unit) {
     facts.pascal_per_unit = *settings.array.pascal_per_unit;
-    facts.unit_from = "array.pascal_per_unit";
-  } else if (facts.is_samples && settings.explicit_keys.contains("array.sensitivity_dbfs")) {
-    facts.pascal_per_unit = std::numbers::sqrt2 * std::pow(10.0, -settings.array.sensitivity_dbfs / 20.0);
-    facts.unit_from = "array.sensitivity_dbfs";
+    facts.is_unit_given = true;
   }
   return facts;
 }
@@ -61,8 +56,8 @@ std::string text_of(const LiveInputFacts& facts) {
         "bits of {} microphones, {:.10g} bit-times a second (array.clock_hz), {:.10g} samples a second ({})",
         facts.channels, facts.element_rate_hz, facts.sample_rate_hz, facts.rate_from);
   }
-  const std::string unit = facts.is_unit_given()
-                               ? fmt::format("1 is {:.10g} Pa ({})", facts.pascal_per_unit, facts.unit_from)
+  const std::string unit = facts.is_unit_given
+                               ? fmt::format("1 is {:.10g} Pa (array.pascal_per_unit)", facts.pascal_per_unit)
                                : "taken as pascal, as array.pascal_per_unit is not given";
   return fmt::format("{} channels of {}, {:.10g} samples a second ({}), {}", facts.channels, facts.of,
                      facts.sample_rate_hz, facts.rate_from, unit);

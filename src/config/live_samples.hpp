@@ -25,9 +25,7 @@ struct LiveInputFacts {
   double sample_rate_hz = 0.0;
   std::string rate_from;         ///< "daemon.source.sample_rate_hz"
   double pascal_per_unit = 1.0;  ///< factor for live samples
-  std::string unit_from = {};    ///< setting that gives it; empty: they are taken as pascal
-
-  [[nodiscard]] bool is_unit_given() const { return !unit_from.empty(); }
+  bool is_unit_given = false;
 };
 [[nodiscard]] LiveInputFacts live_input_facts(const Settings& settings);
 

@@ -477,6 +477,11 @@ bool YamlMap::is_word(const std::string& key, std::string_view word) {
   return found != nullptr && is_same_word(found->value, word);
 }
 
+std::string YamlMap::scalar(const std::string& key) {
+  const Entry* found = find(key);
+  return found != nullptr && found->value.IsScalar() ? found->value.Scalar() : std::string();
+}
+
 bool YamlMap::is_list_of_word(const std::string& key, std::string_view word) {
   const Entry* found = find(key);
   return found != nullptr && found->value.IsSequence() && found->value.size() == 1 &&

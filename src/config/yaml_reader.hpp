@@ -99,6 +99,8 @@ class YamlMap {
   bool is_list(const std::string& key);
   /// True when the key is present and holds this word; lets a key be a word or a number ("auto").
   bool is_word(const std::string& key, std::string_view word);
+  /// Text of the scalar at the key; empty if there is none.
+  std::string scalar(const std::string& key);
   /// True when the key is present and holds a list of this word alone.
   bool is_list_of_word(const std::string& key, std::string_view word);
   /// Adds a problem at this key: `expected ..., found ...`.

@@ -256,10 +256,17 @@ TEST(DaemonConfig, KnowsTheRateOfLiveSamples) {
   EXPECT_THAT(errors_of(samples + "daemon: {source: {payload: samples, sample_rate_hz: 96000}}\n"), IsEmpty());
 }
 
-TEST(DaemonConfig, RefusesTwoUnitsOfSamples) {
-  EXPECT_THAT(errors_of("array: {preset: minidsp-uma16, pascal_per_unit: 10, sensitivity_dbfs: -29}\n"
-                        "holography: {standoff_m: 0.05}\ndaemon: {source: {payload: samples}}\n"),
-              ElementsAre(HasSubstr("array.pascal_per_unit: expected it or array.sensitivity_dbfs")));
+// As the data sheets of digital microphones give it: a sine of 1 Pa rms at -26 dBFS has a peak of 0.0501 of full scale.
+TEST(DaemonConfig, TheUnitOfSamplesMayBeALevel) {
+  const auto unit_of = [](const std::string& text) {
+    const WrittenFile file("array: {preset: minidsp-uma16, pascal_per_unit: " + text +
+                           "}\nholography: {standoff_m: 0.05}\ndaemon: {source: {payload: samples}}\n");
+    return load_daemon_settings(file.path(), {}).array.pascal_per_unit.value();
+  };
+  EXPECT_NEAR(unit_of("-26 dBFS"), 28.21727, 1e-5);
+  EXPECT_NEAR(unit_of("0dBFS"), 1.41421356, 1e-8);
+  EXPECT_EQ(unit_of("10"), 10.0);
+  EXPECT_THAT(errors_of("array: {pascal_per_unit: loud dBFS}\n"), testing::Contains(HasSubstr("a level from -200")));
 }
 
 // A preset gives what is not given, and only that.

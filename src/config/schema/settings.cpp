@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numbers>
 #include <string_view>
 
 #include "config/array_presets.hpp"
 #include "config/schema/form.hpp"
 #include "config/schema/section.hpp"
+#include "core/text.hpp"
 
 namespace nearfield::schema {
 namespace {
@@ -68,6 +70,29 @@ Form<HealthMask> health_mask() {
   return form;
 }
 
+/// A factor, or the sensitivity of a digital microphone as its data sheet gives it, "-26 dBFS".
+Form<double> pascals(const Range& range) {
+  Form<double> form = number(range);
+  form.read = [read = std::move(form.read)](YamlMap& map, const std::string& key,
+                                            const std::filesystem::path& folder) -> std::optional<double> {
+    constexpr std::string_view kUnit = "dBFS";
+    constexpr double kWithin_dbfs = 200.0;
+    std::string text = map.scalar(key);
+    if (!text.ends_with(kUnit)) {
+      return read(map, key, folder);
+    }
+    text.resize(text.find_last_not_of(' ', text.size() - kUnit.size() - 1) + 1);
+    double level_dbfs = 0.0;
+    const auto [end, error] = number_from(text.data(), text.data() + text.size(), level_dbfs);
+    if (error != std::errc() || end != text.data() + text.size() || !(std::abs(level_dbfs) <= kWithin_dbfs)) {
+      map.problem(key, "a level from -200 to 200 dBFS, such as -26 dBFS");
+      return std::nullopt;
+    }
+    return std::numbers::sqrt2 * std::pow(10.0, -level_dbfs / 20.0);
+  };
+  return form;
+}
+
 void describe(Section& section, HealthSettings& health) {
   section.add("enabled", health.enabled, boolean(), "whether they are watched");
   section.add("mask", health.mask, health_mask(),
@@ -118,13 +143,13 @@ void describe(Section& section, ArraySettings& array) {
               integer(static_cast<int>(kSlowestClock_hz), static_cast<int>(kFastestClock_hz), "Hz"),
               "of the microphones' bits; of live samples daemon.source.sample_rate_hz says the rate", Effect::kRestart);
   section.add("sensitivity_dbfs", array.sensitivity_dbfs, number({"a level from", -200.0, 100.0, "dBFS"}),
-              "level of a 1 Pa rms sine; gives bits their pascals, and live samples where it is given");
+              "level of a 1 Pa rms sine; gives bits their pascals");
   section.add(
       "pascal_per_unit", array.pascal_per_unit,
-      or_none(number({"a factor from", 1e-12, 1e12, "Pa"}),
+      or_none(pascals({"a factor from", 1e-12, 1e12, "Pa"}),
               "not given: a file that needs it is refused, and live samples are taken as pascal"),
       "of a value 1 of samples that do not say it: of a file (full scale of a WAV file of integers, 1 of a WAV or "
-      "MATLAB file whose values are in Pa), or of udp and pipe",
+      "MATLAB file whose values are in Pa), or of live samples; or the level of a sine of 1 Pa rms, as -26 dBFS",
       Effect::kRestart);
   section.add("dead_channels", array.dead_channels, integers(0, kMaxSide * kMaxSide - 1),
               "row * columns + column of microphones to replace by their neighbours");

@@ -57,7 +57,7 @@ std::string text_of(const Settings& settings, const LiveInput& input) {
 InputWatch::InputWatch(const Settings& settings, const LiveInput& input)
     : input_(input),
       channels_(static_cast<int>(input.words_per_element)),
-      is_unit_given_(!takes_live_samples(settings.daemon->source) || live_input_facts(settings).is_unit_given()),
+      is_unit_given_(!takes_live_samples(settings.daemon->source) || settings.array.pascal_per_unit.has_value()),
       is_pipe_(settings.daemon->source.kind == DaemonSettings::SourceKind::kPipe),
       has_rate_(is_bare(settings.daemon->source) && !(is_pipe_ && is_regular_file(settings.daemon->source.path))),
       text_(text_of(settings, input)),

@@ -167,15 +167,21 @@ Settings load_recorded_settings(const std::string& yaml, const std::string& name
     problems.add(error.what());
   }
   Settings base = recorded.settings();
+  if (base.daemon->source.kind ==
+      DaemonSettings::SourceKind::kAudio) {  // its recordings hold the chosen channels alone
+    base.array.channels.clear();
+    base.explicit_keys.erase("array.channels");
+  }
   if (!keeps_geometry) {
     for (const std::string_view key : kKeysOfInputs) {
       if (key != "front_end.frequencies_hz") {
         base.explicit_keys.erase(std::string(key));
       }
     }
-    for (const char* const key : {"array.positions", "array.axes", "array.channels"}) {
+    for (const char* const key : {"array.preset", "array.positions", "array.axes", "array.channels"}) {
       base.explicit_keys.erase(key);
     }
+    base.array.preset.clear();
     base.array.positions_path.clear();
     base.array.axes.reset();
     base.array.channels.clear();
@@ -218,11 +224,6 @@ Settings load_daemon_settings(const std::string& path, const std::vector<std::st
         settings, is_rate_known ? sample_rate_of(settings) : kFastestClock_hz / settings.front_end.decimation, found);
   }
   const DaemonSettings::Source& source = settings.daemon->source;
-  if (takes_live_samples(source) && settings.array.pascal_per_unit &&
-      settings.explicit_keys.contains("array.sensitivity_dbfs")) {
-    found.push_back({"array.pascal_per_unit", "",
-                     "expected it or array.sensitivity_dbfs, as either says the unit of live samples, found both"});
-  }
   if (is_bare(source) && !takes_live_samples(source) && settings.array.pascal_per_unit) {
     found.push_back({"array.pascal_per_unit", "",
                      fmt::format("expected none with daemon.source.payload bits, which array.sensitivity_dbfs scales, "

@@ -76,7 +76,8 @@ struct TimeDataReader::State {
 };
 
 TimeDataReader::TimeDataReader(const std::filesystem::path& path, const std::vector<int>& channels) {
-  const bool has_chosen = time_data::format_of(path) == time_data::Format::kUniversal;
+  // A recording holds the channels that its source chose.
+  const bool has_chosen = time_data::format_of(path) == time_data::Format::kUniversal || nfr::is_recording(path);
   std::unique_ptr<time_data::Input> file = open_time_data(path, channels);
   ChannelChoice choice(has_chosen ? std::vector<int>() : channels, file->description().channels, path.string());
   state_ = std::make_unique<State>(State{path, std::move(file), std::move(choice), channels, 1.0});

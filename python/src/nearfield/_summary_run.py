@@ -75,7 +75,6 @@ def facts_of(run: Run) -> dict[str, str]:
         "Microphones": run.microphones.words(),
         "Device": attribute_of(run.results, "device") or _NOT_SAID,
         "Front end": attribute_of(run.results, "front_end") or _NOT_SAID,
-        "Version": _NOT_SAID,
     }
 
 

@@ -281,13 +281,16 @@ class Difference:
         both = np.isfinite(self.before.powers) & np.isfinite(self.after.powers)
         if not both.any():
             return math.nan, math.nan
-        before, after = (float(one.averages.level_db(np.asarray(one.powers[both].mean()))) for one in (self.before, self.after))
+        means = [one.powers[both].mean() for one in (self.before, self.after)]
+        before, after = (float(one.averages.level_db(np.asarray(mean))) for one, mean in zip((self.before, self.after), means, strict=True))
         return before, after
 
     @property
     def mean_db(self) -> float:
-        """Change of the mean over the places."""
-        return self.means_db[1] - self.means_db[0]
+        """Change of the mean over the places; NaN where the mean intensity has turned round."""
+        both = np.isfinite(self.before.powers) & np.isfinite(self.after.powers)
+        has_turned = self.before.averages.has_signs and self.before.powers[both].sum() * self.after.powers[both].sum() < 0.0
+        return math.nan if has_turned else self.means_db[1] - self.means_db[0]
 
     @property
     def at_loudest_db(self) -> float:

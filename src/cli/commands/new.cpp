@@ -16,6 +16,7 @@
 #include "cli/command.hpp"
 #include "config/array_presets.hpp"
 #include "config/config.hpp"
+#include "config/words.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 
@@ -161,9 +162,9 @@ std::string configuration(const ArrayPreset& preset, const std::string& device, 
          processors_of(see, distance_m) +
          fmt::format(
              "daemon:\n"
-             "  source: {{kind: audio, device: \"{}\", sample_rate_hz: {:g}}}\n"
+             "  source: {{kind: audio, device: {}, sample_rate_hz: {:g}}}\n"
              "  recording: {{directory: \".\"}}   # what was heard is kept when `nearfield ctl record start` says so\n",
-             device, preset.sample_rate_hz);
+             quoted(device), preset.sample_rate_hz);
 }
 
 /// Throws IoError. Nothing is replaced.
@@ -235,7 +236,12 @@ void run(const NewArguments& arguments) {
       });
   const std::string text = configuration(preset, device, see, numbers_in(distance)[0], frequencies);
   write(arguments.output, text);
-  (void)load_daemon_settings(arguments.output, {});  // a check of what was written
+  try {
+    (void)load_daemon_settings(arguments.output, {});  // a check of what was written
+  } catch (const Error&) {
+    std::filesystem::remove(arguments.output);
+    throw;
+  }
   fmt::print("{}\nnext: nearfieldd -c {} --check\n", arguments.output, arguments.output);
 }
 

@@ -74,20 +74,16 @@ nfr::ConvertRange part_of(const nfr::Reader& reader, const PlayArguments& argume
 /// Throws IoError if the capture would leave other programs little space on the disk.
 void require_room(const nfr::Reader& reader, const nfr::ConvertRange& range, const fs::path& folder) {
   constexpr std::uint64_t kBytesPerWord = sizeof(std::uint32_t);
-  constexpr std::uint64_t kChannelsPerWord = 32;
   const nfr::BitsSummary& bits = reader.summary().bits;
-  const ArrayGeometry& geometry = reader.info().measurement.geometry;
-  const std::uint64_t channels =
-      static_cast<std::uint64_t>(geometry.rows) * static_cast<std::uint64_t>(geometry.columns);
-  const std::uint64_t words = (channels + kChannelsPerWord - 1) / kChannelsPerWord;
+  const std::uint64_t words = reader.words_per_bit_time();
   const std::uint64_t bit_times = range.to.value_or(bits.end_bit_time) - range.from.value_or(bits.first_bit_time);
   const std::uint64_t needed_bytes = bit_times * words * kBytesPerWord;
   const std::uint64_t free_bytes = fs::space(folder).available;
   if (needed_bytes > free_bytes / 2) {
-    throw IoError(fmt::format(
-        "{}: expected room for the recording's bits, at most half of what is free, {} of {} bytes, found that they "
-        "need {}; play a part by --start and --seconds, or set TMPDIR",
-        folder.parent_path().string(), free_bytes / 2, free_bytes, needed_bytes));
+    throw IoError(
+        fmt::format("{}: expected room for the recording, at most half of what is free, {} of {} bytes, found that it "
+                    "needs {}; play a part by --start and --seconds, or set TMPDIR",
+                    folder.parent_path().string(), free_bytes / 2, free_bytes, needed_bytes));
   }
 }
 

@@ -44,6 +44,8 @@ function begin(now) {
     save(name, new Blob(parts, { type: "video/webm" }));
     changed();
   };
+  const end = setTimeout(() => recorder.stop(), 1000 * kLongest_s);  // also where nothing is drawn any more
+  recorder.addEventListener("stop", () => { clearTimeout(end); });
   recorder.start(1000);
   clip = { recorder, canvas, began_ms: performance.now() };
 }
@@ -66,7 +68,6 @@ export function followClip() {
   const now = shown();
   if (!clip || !now || clip.recorder.state !== "recording") return;
   stage.compose(clip.canvas, captionLines(now));
-  if (secondsOf(clip) > kLongest_s) clip.recorder.stop();
 }
 
 subscribe(() => {

@@ -60,6 +60,7 @@ class FuzzHost : public nearfield::page::SessionHost {
     session.answer_control(id, {{"ok", true}});
     return true;
   }
+  nearfield::page::Camera* camera() override { return nullptr; }
 
  private:
   PictureFeed feed_;

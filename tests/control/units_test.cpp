@@ -48,7 +48,7 @@ TEST(Units, ExposureStaysBelowItsBound) {
   for (const std::string& unit : {kUnit, kTemplate}) {
     const std::string on_the_processor = read_file(unit) + read_file(kPoclDropIn);
     EXPECT_EQ(judge(on_the_processor, 15), 0) << unit;
-    for (const char* device : {"nvidia", "amd", "camera"}) {
+    for (const char* device : {"nvidia", "amd", "camera", "audio"}) {
       EXPECT_EQ(judge(on_the_processor + read_file(kFolder + "devices/" + device + ".conf"), 15), 0)
           << unit << ", " << device;
     }

@@ -46,6 +46,8 @@ MISSING = [
     ("daemon.source.address", "daemon: {source: {address: '192.0.2.1:7230'}}", "expected an address to listen at"),
     ("daemon.source.address", "daemon: {source: {address: 'nowhere.invalid:7230'}}", "expected an address of this machine"),
     ("daemon.source.interface", "daemon: {source: {interface: nonesuch0}}", "expected a network interface of this machine"),
+    ("daemon.page.camera", "daemon: {page: {camera: FOLDER/none}}", "expected a device of Video4Linux, such as /dev/video0, found none at"),
+    ("daemon.page.camera", "daemon: {page: {camera: FOLDER}}", "expected a device of Video4Linux, such as /dev/video0, found none at"),
     ("daemon.source.device", "array: {preset: minidsp-uma16}\nholography: {standoff_m: 1}\ndaemon: {source: {kind: audio, device: 'hw:nonesuch'}}",
      "`nearfield devices --audio` lists what there is"),
     ("daemon.source.path", "daemon: {source: {kind: pipe, path: FOLDER/none}}", "expected an existing file, found none at"),

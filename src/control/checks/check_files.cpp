@@ -213,6 +213,25 @@ void look_at_stale_sockets(CheckUp& up) {
   look_at_stale_socket(daemon.control.socket, DaemonSettings::Control::kFile, "daemon.control.socket", up);
 }
 
+namespace {
+
+/// The device alone: it is opened when a browser shows it.
+void look_at_camera(const std::string& path, CheckUp& up) {
+  struct stat found {};
+  if (path.empty()) {
+    return;
+  }
+  if (stat(path.c_str(), &found) != 0 || !S_ISCHR(found.st_mode)) {
+    up.problem(fmt::format(
+        "daemon.page.camera: expected a device of Video4Linux, such as /dev/video0, found none at {}", path));
+  } else if (access(path.c_str(), R_OK | W_OK) != 0) {
+    up.problem(fmt::format("daemon.page.camera: expected the right to read and write {}, found: {}; its group is video",
+                           path, std::strerror(errno)));
+  }
+}
+
+}  // namespace
+
 void look_at_files(CheckUp& up) {
   using Kind = DaemonSettings::SourceKind;
   const DaemonSettings& daemon = *up.settings.daemon;
@@ -233,6 +252,7 @@ void look_at_files(CheckUp& up) {
   }
   if (!daemon.page.address.empty()) {
     look_at_secret(daemon.page.token_file, "daemon.page.token_file", up);
+    look_at_camera(daemon.page.camera, up);
   }
   look_at_journal(daemon.log.target, up);
 }

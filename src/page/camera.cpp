@@ -14,7 +14,7 @@ namespace nearfield::page {
 namespace {
 
 constexpr std::chrono::seconds kOpenAgain{1};
-constexpr int kFrameTimeout_ms = 200;
+constexpr int kFrameTimeoutMs = 200;
 constexpr std::int64_t kSilentNs = 2 * kNsPerSecond;
 
 }  // namespace
@@ -91,7 +91,7 @@ void Camera::run(const std::stop_token& stop) {
 void Camera::play(FrameSource& source, const std::stop_token& stop) {
   std::int64_t last_ns = monotonic_ns();
   while (!stop.stop_requested() && is_watched()) {
-    std::optional<CameraFrame> frame = source.next(kFrameTimeout_ms);
+    std::optional<CameraFrame> frame = source.next(kFrameTimeoutMs);
     const std::int64_t now_ns = monotonic_ns();
     if (frame) {
       last_ns = now_ns;

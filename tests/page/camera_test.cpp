@@ -176,9 +176,9 @@ class CameraHost : public SessionHost {
   void wants_changed() override {}
   void credit_given() override {}
   bool control(Session& /*session*/, nlohmann::json /*id*/, nlohmann::json /*request*/) override { return false; }
-  Camera* camera() override { return camera_.get(); }
+  Camera* camera() override { return held.get(); }
 
-  std::unique_ptr<Camera> camera_;
+  std::unique_ptr<Camera> held;
 
  private:
   PictureFeed feed_;
@@ -195,7 +195,7 @@ TEST_F(CameraTest, AClientGetsOneFrameForEachRequestAndTheTroubleOnce) {
   EXPECT_EQ(session.next(), std::nullopt);
 
   std::atomic<bool> is_there = false;
-  host.camera_ = std::make_unique<Camera>(
+  host.held = std::make_unique<Camera>(
       [&]() -> std::unique_ptr<FrameSource> {
         if (!is_there) {
           throw IoError("daemon.page.camera: /dev/video7 is not there");
@@ -211,7 +211,7 @@ TEST_F(CameraTest, AClientGetsOneFrameForEachRequestAndTheTroubleOnce) {
             nlohmann::json({{"kind", "camera"}, {"message", "daemon.page.camera: /dev/video7 is not there"}}));
   EXPECT_EQ(session.next(), std::nullopt);
   is_there = true;
-  host.camera_->watch();
+  host.held->watch();
   ASSERT_TRUE(wait_until([&] { return (message = session.next()).has_value() && message->is_binary; }));
   EXPECT_EQ(message->bytes.substr(0, 4), "NFCA");
   std::int64_t captured_ns = 0;

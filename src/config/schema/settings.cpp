@@ -76,7 +76,7 @@ Form<double> pascals(const Range& range) {
   form.read = [read = std::move(form.read)](YamlMap& map, const std::string& key,
                                             const std::filesystem::path& folder) -> std::optional<double> {
     constexpr std::string_view kUnit = "dBFS";
-    constexpr double kWithin_dbfs = 200.0;
+    constexpr double kWithin_db = 200.0;
     std::string text = map.scalar(key);
     if (!text.ends_with(kUnit)) {
       return read(map, key, folder);
@@ -84,7 +84,7 @@ Form<double> pascals(const Range& range) {
     text.resize(text.find_last_not_of(' ', text.size() - kUnit.size() - 1) + 1);
     double level_dbfs = 0.0;
     const auto [end, error] = number_from(text.data(), text.data() + text.size(), level_dbfs);
-    if (error != std::errc() || end != text.data() + text.size() || !(std::abs(level_dbfs) <= kWithin_dbfs)) {
+    if (error != std::errc() || end != text.data() + text.size() || !(std::abs(level_dbfs) <= kWithin_db)) {
       map.problem(key, "a level from -200 to 200 dBFS, such as -26 dBFS");
       return std::nullopt;
     }

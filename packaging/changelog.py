@@ -28,9 +28,15 @@ def version_of(title):
     return match.group(1) if match else None
 
 
+def date_of(title, epoch):
+    """That of "1.2.0 (2027-01-31)", at midnight; else the time of the commit. As Debian's changelogs write it."""
+    day = re.search(r"\((\d{4}-\d\d-\d\d)\)", title)
+    moment = time.strptime(day.group(1), "%Y-%m-%d") if day else time.gmtime(epoch)
+    return time.strftime("%a, %d %b %Y %H:%M:%S +0000", moment)
+
+
 def of_debian(text, package, version, epoch):
     """Entries of all releases; what is not released yet is `version`, and so is the newest release where that is all there is."""
-    date = time.strftime("%a, %d %b %Y %H:%M:%S +0000", time.gmtime(epoch))
     blocks = []
     for index, (title, entries) in enumerate(releases(text)):
         of_release = version_of(title)
@@ -41,7 +47,7 @@ def of_debian(text, package, version, epoch):
             plain = entry.replace("`", "")
             lines += textwrap.wrap(plain, 76, initial_indent="  * ", subsequent_indent="    ", break_long_words=False,
                                    break_on_hyphens=False)
-        blocks.append("\n".join([*lines, "", f" -- {MAINTAINER}  {date}", ""]))
+        blocks.append("\n".join([*lines, "", f" -- {MAINTAINER}  {date_of('' if index == 0 else title, epoch)}", ""]))
     if not blocks:
         raise SystemExit("CHANGELOG.md: expected headings of level two with entries, found none")
     return "\n".join(blocks)

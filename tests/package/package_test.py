@@ -397,8 +397,8 @@ def values_of(yaml_file):
     return found
 
 
-def check_kept(root, name="older", standoff_m=0.04):
-    """What one version has saved and recorded as `name`, under the one that is installed: the same settings, the same bits."""
+def check_kept(root, name="older", standoff_m=0.04, unknown=()):
+    """What one version has saved and recorded as `name`, under the one that is installed: the same settings but those unknown to it, the same bits."""
     text = "nearfieldd -c /etc/nearfield/left.yaml --check\n"  # before it runs, as its ports are taken then
     text += started(root, "nearfieldd@.service", "left")
     text += ("daemon=$!\nexport NEARFIELD_RUNTIME_DIR=/run/nearfield-left\n"
@@ -411,7 +411,7 @@ def check_kept(root, name="older", standoff_m=0.04):
     expect(before["holography.standoff_m"] == standoff_m, f"holography.standoff_m: expected {standoff_m} m in the version that saved it, "
            f"found {before['holography.standoff_m']}")
     for key, value in before.items():
-        expect(key in after and after[key] == value, f"{key}: expected {value!r} of the version that saved it, found {after.get(key)!r}")
+        expect(key in unknown or key in after and after[key] == value, f"{key}: expected {value!r} of the version that saved it, found {after.get(key)!r}")
 
 
 def upgrade(root, older, packages, version):
@@ -445,14 +445,15 @@ def upgrade(root, older, packages, version):
 
 
 def take_out_unknown(root):
-    """Settings that are newer than the installed version, each of which it names with its line, as docs/use/install.md says."""
+    """Takes out the settings that are newer than the installed version, which names each with its line, as docs/use/install.md says. Returns them."""
     saved = root.folder / "etc/nearfield/left.yaml"
     checked = subprocess.run(["chroot", root.folder, "nearfieldd", "-c", "/etc/nearfield/left.yaml", "--check"], capture_output=True, text=True,
                              check=False)
-    unknown = {int(line) for line in re.findall(r"left\.yaml:(\d+):\d+: \S+: unknown key", checked.stdout + checked.stderr)}
+    unknown = {int(line): key for line, key in re.findall(r"left\.yaml:(\d+):\d+: (\S+): unknown key", checked.stdout + checked.stderr)}
     lines = saved.read_text().splitlines(keepends=True)
     saved.write_text("".join(line for number, line in enumerate(lines, 1) if number not in unknown))
-    print(f"  settings that the older version does not know: {len(unknown)}")
+    print(f"  settings that the older version does not know: {' '.join(unknown.values())}")
+    return set(unknown.values())
 
 
 def downgrade(root, older, packages, version):
@@ -462,8 +463,7 @@ def downgrade(root, older, packages, version):
     older_version = run("dpkg-deb", "-f", older[0], "Version").strip()
     found = install(root, older, options=("--allow-downgrades",))
     expect(found == older_version, f"expected version {older_version} after the downgrade, found {found}")
-    take_out_unknown(root)
-    check_kept(root, "newer", 0.05)
+    check_kept(root, "newer", 0.05, take_out_unknown(root))
     found = install(root, packages)
     expect(found == version, f"expected version {version} again, found {found}")
     check_kept(root, "newer", 0.05)

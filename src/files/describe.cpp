@@ -21,6 +21,8 @@
 namespace nearfield {
 namespace {
 
+constexpr const char* kUnitNotStated = "not stated in Pa (array.pascal_per_unit gives it)";
+
 struct Level {
   double rms = 0.0;
   double largest = 0.0;
@@ -167,7 +169,7 @@ void describe_time_data(Facts& facts, const std::filesystem::path& path, std::op
   facts.add("sample rate", "{:.10g} Hz", reader.sample_rate_hz());
   facts.add("samples", "{}", reader.samples());
   facts.add("duration", "{:.6g} s", static_cast<double>(reader.samples()) / reader.sample_rate_hz());
-  facts.add("unit", "{}", reader.states_pascal() ? "Pa" : "not stated in Pa (array.pascal_per_unit gives it)");
+  facts.add("unit", "{}", reader.states_pascal() ? "Pa" : kUnitNotStated);
   const StatedPositions& positions = reader.positions();
   if (!positions.flaw.empty()) {
     facts.add("array", "stated, but cannot be used: {} (the configuration must give all of it)", positions.flaw);
@@ -193,7 +195,7 @@ std::string text_of_end(const std::optional<nfr::EndInfo>& end) {
 void add_recorded_bits(Facts& facts, const nfr::Reader& reader) {
   const nfr::BitsSummary& bits = reader.summary().bits;
   const char* const elements = reader.info().elements();
-  facts.add(reader.info().holds_samples() ? "samples" : "bits", "{} records, {} {} to {}, {:.6g} s", bits.records,
+  facts.add(reader.info().holds_samples ? "samples" : "bits", "{} records, {} {} to {}, {:.6g} s", bits.records,
             elements, bits.first_bit_time, bits.end_bit_time,
             static_cast<double>(bits.expected()) / reader.info().sample_rate_hz);
   facts.add("", "{} {} = {} received + {} missing", bits.expected(), elements, bits.received,
@@ -224,12 +226,13 @@ void describe_recording(Facts& facts, const std::filesystem::path& path) {
   const nfr::FileInfo& info = reader.info();
   const nfr::Summary& summary = reader.summary();
   add_measurement(facts, info.measurement);
-  const bool has_bits = summary.bits.records > 0 && !info.holds_samples();
+  const bool has_bits = summary.bits.records > 0 && !info.holds_samples;
   if (has_bits) {
     facts.add("layout", "{}, {} words a bit-time", name_of(info.layout), reader.words_per_bit_time());
     facts.add("sensitivity", "{:.4g} dBFS at 1 Pa rms", info.measurement.sensitivity_dbfs);
-  } else if (info.holds_samples()) {
-    facts.add("values", "float32 of {} channels, 1 is {:.10g} Pa", reader.words_per_bit_time(), *info.pascal_per_unit);
+  } else if (info.holds_samples) {
+    facts.add("values", "float32 of {} channels", reader.words_per_bit_time());
+    facts.add("unit", "{}", info.pascal_per_unit ? fmt::format("{:.10g} Pa", *info.pascal_per_unit) : kUnitNotStated);
   }
   facts.add(has_bits ? "bit rate" : "input rate", "{:.10g} Hz", info.sample_rate_hz);
   facts.add("host", "{}, boot {}", info.host, info.boot_id);

@@ -200,9 +200,11 @@ class TimeDataReader {
 /// Writes Acoular's time data piece by piece.
 class TimeDataWriter {
  public:
-  TimeDataWriter(const std::filesystem::path& path, double sample_rate_hz, const ArrayGeometry& geometry);
+  /// `unit` of the values: another one than Pa has to be set by who reads them.
+  TimeDataWriter(const std::filesystem::path& path, double sample_rate_hz, const ArrayGeometry& geometry,
+                 const std::string& unit = "Pa");
   ~TimeDataWriter();
-  /// values [sample][channel], Pa, whole samples.
+  /// values [sample][channel], whole samples.
   void append(std::span<const float> values);
   /// Writes CaptureWriter's /truth; call it at most once.
   void write_truth(const Truth& truth);

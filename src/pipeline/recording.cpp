@@ -29,7 +29,8 @@ class StreamFile {
  public:
   virtual ~StreamFile() = default;
   [[nodiscard]] virtual CaptureInfo info() const = 0;
-  /// Unit of samples; none: bits.
+  [[nodiscard]] virtual bool holds_samples() const { return false; }
+  /// Unit of samples; none where the file does not state it.
   [[nodiscard]] virtual std::optional<double> pascal_per_unit() const { return std::nullopt; }
   virtual void read(std::uint64_t first_bit_time, std::span<std::uint32_t> words) = 0;
   [[nodiscard]] virtual const std::vector<MaskChange>* masks() const { return nullptr; }
@@ -59,6 +60,7 @@ class RecordedStream : public StreamFile {
     reader_.require_plausible_span(reader_.summary().bits.first_bit_time, reader_.summary().bits.end_bit_time);
   }
   [[nodiscard]] CaptureInfo info() const override { return reader_.capture_info(); }
+  [[nodiscard]] bool holds_samples() const override { return reader_.info().holds_samples; }
   [[nodiscard]] std::optional<double> pascal_per_unit() const override { return reader_.info().pascal_per_unit; }
   [[nodiscard]] const std::vector<MaskChange>* masks() const override {
     return reader_.masks().empty() ? nullptr : &reader_.masks();
@@ -90,8 +92,8 @@ class StreamRecording : public Recording {
  public:
   StreamRecording(std::unique_ptr<StreamFile> file, const std::filesystem::path& path, const Settings& settings)
       : file_(std::move(file)),
-        pascal_per_unit_(file_->pascal_per_unit()),
-        per_sample_(pascal_per_unit_ ? 1 : kBitsPerWord),
+        holds_samples_(file_->holds_samples()),
+        per_sample_(holds_samples_ ? 1 : kBitsPerWord),
         capture_(file_->info()),
         plan_(plan_of(settings, path.string())),
         feed_(plan_.settings.front_end) {
@@ -144,12 +146,14 @@ class StreamRecording : public Recording {
   [[nodiscard]] std::uint64_t bit_time_of(std::uint64_t sample) const { return sample * per_sample_ + skipped_; }
 
   EnginePlan plan_of(const Settings& settings, const std::string& name) {
-    (void)pascal_per_unit_for(settings, name, true);
+    const std::optional<double> stated_pa = file_->pascal_per_unit();
+    const std::optional<double> given_pa = pascal_per_unit_for(settings, name, !holds_samples_ || stated_pa);
+    unit_pa_ = stated_pa.value_or(given_pa.value_or(1.0));
     notes_ = corrections(settings, capture_.measurement, name);
     const double rate_hz = capture_.sample_rate_hz / static_cast<double>(per_sample_);
-    const WireLayout* const layout = pascal_per_unit_ ? nullptr : &capture_.layout;
+    const WireLayout* const layout = holds_samples_ ? nullptr : &capture_.layout;
     Settings used = reconcile(settings, capture_.measurement, layout, name);
-    if (pascal_per_unit_) {
+    if (holds_samples_) {
       (void)take_samples(used);
       validate(used, rate_hz);
     } else {
@@ -158,7 +162,7 @@ class StreamRecording : public Recording {
       used = in_words(used);
     }
     return {.settings = used,
-            .input = pascal_per_unit_ ? InputForm::kSamples : InputForm::kBits,
+            .input = holds_samples_ ? InputForm::kSamples : InputForm::kBits,
             .sample_rate_hz = rate_hz,
             .spectra_hz = {},
             .files = array_files_on_disk()};
@@ -166,7 +170,7 @@ class StreamRecording : public Recording {
 
   void feed(const SampleSpan& span, Engine& engine) {
     const std::uint64_t words = span.size() * words_per_sample_;
-    if (!pascal_per_unit_) {
+    if (!holds_samples_) {
       const std::span<std::uint32_t> room = engine.room_for_bits(words);
       file_->read(bit_time_of(span.first - stream_samples_), room);
       engine.push_bits(span.first, room);
@@ -178,15 +182,16 @@ class StreamRecording : public Recording {
     values.resize(words);
     file_->read(bit_time_of(span.first - stream_samples_), words_);
     std::transform(words_.begin(), words_.end(), values.begin(), [this](std::uint32_t word) {
-      return static_cast<float>(static_cast<double>(std::bit_cast<float>(word)) * *pascal_per_unit_);
+      return static_cast<float>(static_cast<double>(std::bit_cast<float>(word)) * unit_pa_);
     });
     engine.push_samples(span.first, values);
   }
 
   std::unique_ptr<StreamFile> file_;
-  std::optional<double> pascal_per_unit_;  ///< unit of samples; none: bits
-  std::uint64_t per_sample_;               ///< bit-times
+  bool holds_samples_;
+  std::uint64_t per_sample_;  ///< bit-times
   CaptureInfo capture_;
+  double unit_pa_ = 1.0;  ///< of samples
   std::vector<std::string> notes_;
   EnginePlan plan_;
   Feeder feed_;

@@ -41,7 +41,7 @@ void convert_bits(const ConvertArguments& arguments, nfr::Reader& reader) {
   }
   if (result.missing_bit_times > 0) {
     spdlog::warn("{} {} are missing, in {} runs; they are silence{}", result.missing_bit_times, elements, result.runs,
-                 reader.info().holds_samples() ? ", and time data does not say where" : ", and /missing lists them");
+                 reader.info().holds_samples ? ", and time data does not say where" : ", and /missing lists them");
     spdlog::warn("of the whole recording, {} {}", elements, nfr::text_of_losses(reader.summary().bits));
   }
   fmt::print("{}: {} {} from {}, {} of them missing\n", arguments.output, result.bit_times, elements,

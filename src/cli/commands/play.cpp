@@ -98,8 +98,11 @@ Playing of_recording(const PlayArguments& arguments, const fs::path& folder) {
   require_room(reader, range, folder);
   Playing playing{.path = folder / "capture.h5", .config = folder / "play.yaml", .overrides = arguments.overrides};
   InputSettings carried = settings_for_input(arguments.input, arguments.config, arguments.overrides);
-  (void)pascal_per_unit_for(carried.settings, arguments.input, true);
-  carried.settings.array.pascal_per_unit.reset();  // the run's scale does not apply to the capture
+  const bool states_unit = !reader.info().holds_samples || reader.info().pascal_per_unit;
+  (void)pascal_per_unit_for(carried.settings, arguments.input, states_unit);
+  if (states_unit) {
+    carried.settings.array.pascal_per_unit.reset();  // the run's scale does not apply to what is played
+  }
   fmt::print(arguments.prints_json ? stderr : stdout, "{}\n", carried.description);
   std::ofstream file(playing.config);
   file << to_yaml(carried.settings);

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "config/live_samples.hpp"
 #include "core/daemon_settings.hpp"
 #include "core/error.hpp"
 #include "daemon/background/ring_freezer.hpp"
@@ -129,7 +130,9 @@ RecorderOptions RecordingController::options(const RecordRequest& request) const
                               .sensitivity_dbfs = array.sensitivity_dbfs};
   options.info.layout = array.layout;
   if (input_.form == InputForm::kSamples) {
-    options.info.pascal_per_unit = input_.pascal_per_unit;
+    options.info.holds_samples = true;
+    options.info.pascal_per_unit =
+        takes_live_samples(settings_.daemon->source) ? array.pascal_per_unit : std::optional(1.0);
   }
   options.info.sample_rate_hz = input_.element_rate_hz;
   options.info.notes = request.notes;

@@ -119,7 +119,8 @@ class CaptureOutput : public WordsOutput {
 class SamplesOutput : public WordsOutput {
  public:
   SamplesOutput(const std::filesystem::path& path, const FileInfo& info)
-      : writer_(path, info.sample_rate_hz, info.measurement.geometry), pascal_per_unit_(*info.pascal_per_unit) {}
+      : writer_(path, info.sample_rate_hz, info.measurement.geometry, info.pascal_per_unit ? "Pa" : "1"),
+        pascal_per_unit_(info.pascal_per_unit.value_or(1.0)) {}
   void append(std::span<const std::uint32_t> words) override {
     values_.resize(words.size());
     std::transform(words.begin(), words.end(), values_.begin(), [this](std::uint32_t word) {
@@ -154,7 +155,7 @@ ConvertedBits convert_bits(Reader& reader, const std::filesystem::path& output, 
   info.first_bit_time = limits.first;
   info.measurement.correctable = correctable;
   std::unique_ptr<WordsOutput> writer;
-  if (reader.info().holds_samples()) {
+  if (reader.info().holds_samples) {
     writer = std::make_unique<SamplesOutput>(output, reader.info());
   } else {
     writer = std::make_unique<CaptureOutput>(output, info);

@@ -23,8 +23,9 @@ struct ConvertedBits {
   std::uint64_t missing_bit_times = 0;  ///< silence in the capture
   std::uint64_t runs = 0;               ///< rows of /missing
 };
-/// Writes a capture, or time data in Pa where the recording holds samples; settings may correct the pitch and standoff
-/// of a `correctable` capture. Throws DataError when the range holds no bits, and whatever the writers throw.
+/// Writes a capture, or time data where the recording holds samples, in Pa if it states their unit; settings may
+/// correct the pitch and standoff of a `correctable` capture. Throws DataError when the range holds no bits, and
+/// whatever the writers throw.
 ConvertedBits convert_bits(Reader& reader, const std::filesystem::path& output, const ConvertRange& range,
                            const ShareDone& done, bool correctable = false);
 

@@ -35,11 +35,11 @@ bool is_possible(const FileInfo& info) {
 
 std::uint64_t FileInfo::words_per_element() const {
   const ArrayGeometry& geometry = measurement.geometry;
-  return static_cast<std::uint64_t>(holds_samples() ? geometry.channels() : words_per_bit_time(layout, geometry));
+  return static_cast<std::uint64_t>(holds_samples ? geometry.channels() : words_per_bit_time(layout, geometry));
 }
 
 void FileInfo::fill_silence(std::uint64_t first_element, std::span<std::uint32_t> words) const {
-  if (holds_samples()) {
+  if (holds_samples) {
     std::ranges::fill(words, 0U);
   } else {
     nearfield::fill_silence(first_element, words_per_element(), words);
@@ -84,10 +84,13 @@ std::string to_json(const FileInfo& info) {
                  {"sample_rate_hz", info.sample_rate_hz},
                  {"host", info.host},
                  {"boot_id", info.boot_id}});
-  if (info.holds_samples()) {  // no layout: a reader that knows bits alone refuses the file
-    object["pascal_per_unit"] = *info.pascal_per_unit;
+  if (info.holds_samples) {  // no layout: a reader that knows bits alone refuses the file
+    object["payload"] = "samples";
   } else {
     object.update({{"sensitivity_dbfs", info.measurement.sensitivity_dbfs}, {"layout", name_of(info.layout)}});
+  }
+  if (info.pascal_per_unit) {
+    object["pascal_per_unit"] = *info.pascal_per_unit;
   }
   if (!info.notes.empty()) {
     object["notes"] = info.notes;
@@ -100,9 +103,11 @@ std::optional<FileInfo> file_info_of(std::span<const std::byte> json) {
     FileInfo result;
     result.measurement.geometry = geometry_of(object);
     result.measurement.standoff_m = object.at("standoff_m").get<double>();
+    result.holds_samples = object.value("payload", "bits") == "samples";
     if (object.contains("pascal_per_unit")) {
       result.pascal_per_unit = object.at("pascal_per_unit").get<double>();
-    } else {
+    }
+    if (!result.holds_samples) {
       result.measurement.sensitivity_dbfs = object.at("sensitivity_dbfs").get<double>();
       result.layout = wire_layout_of(object.at("layout").get<std::string>());
     }

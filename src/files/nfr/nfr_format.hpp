@@ -84,8 +84,8 @@ struct Run {
   std::uint32_t bit_times = 0;
 };
 
-/// Content of the file record. Where it has a unit of samples, the recording holds float32 [sample][channel] in place
-/// of words of bits, and each of its bit-times is a sample.
+/// Content of the file record. A recording of samples holds float32 [sample][channel] in place of words of bits, and
+/// each of its bit-times is a sample.
 struct FileInfo {
   MeasurementGeometry measurement;
   WireLayout layout = WireLayout::kRowMajor;  ///< order of bits
@@ -93,11 +93,11 @@ struct FileInfo {
   std::string host;
   std::string boot_id;     ///< kernel's id; times of CLOCK_MONOTONIC are comparable only within one boot
   std::string notes = {};  ///< by the requester, UTF-8; may be empty
-  std::optional<double> pascal_per_unit = {};  ///< unit of samples; none: bits
+  bool holds_samples = false;
+  std::optional<double> pascal_per_unit = {};  ///< unit of samples; none: their source did not say it
 
-  [[nodiscard]] bool holds_samples() const { return pascal_per_unit.has_value(); }
   /// Name of what bit-times count.
-  [[nodiscard]] const char* elements() const { return holds_samples() ? "samples" : "bit-times"; }
+  [[nodiscard]] const char* elements() const { return holds_samples ? "samples" : "bit-times"; }
   /// 32-bit words of a bit-time or sample. Throws ConfigError when the layout does not fit the geometry.
   [[nodiscard]] std::uint64_t words_per_element() const;
   /// Writes what stands where nothing was received over whole bit-times or samples.

@@ -73,8 +73,13 @@ struct TimeDataWriter::State {
   }
 };
 
-TimeDataWriter::TimeDataWriter(const std::filesystem::path& path, double sample_rate_hz, const ArrayGeometry& geometry)
-    : state_(std::make_unique<State>(path, sample_rate_hz, geometry)) {}
+TimeDataWriter::TimeDataWriter(const std::filesystem::path& path, double sample_rate_hz, const ArrayGeometry& geometry,
+                               const std::string& unit)
+    : state_(std::make_unique<State>(path, sample_rate_hz, geometry)) {
+  if (unit != "Pa") {  // which Acoular's files need not say
+    state_->file.write_attribute(kTimeData, "units", unit);
+  }
+}
 TimeDataWriter::~TimeDataWriter() = default;
 
 void TimeDataWriter::append(std::span<const float> values) {

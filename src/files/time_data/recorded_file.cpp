@@ -15,7 +15,7 @@ class RecordedFile : public Input {
   explicit RecordedFile(const std::filesystem::path& path) : reader_(path) {
     const nfr::FileInfo& info = reader_.info();
     const nfr::BitsSummary& samples = reader_.summary().bits;
-    if (!info.holds_samples() || samples.records == 0) {
+    if (!info.holds_samples || samples.records == 0) {
       throw DataError(fmt::format("{}: expected samples, found a recording of {}", path.string(),
                                   samples.records > 0 ? "bits" : "images alone"));
     }

@@ -44,8 +44,6 @@ namespace nearfield::audio {
   CALL(snd_pcm_hw_params_get_channels_max)     \
   CALL(snd_pcm_hw_params_test_rate)            \
   CALL(snd_pcm_hw_params_set_rate)             \
-  CALL(snd_pcm_hw_params_get_rate_min)         \
-  CALL(snd_pcm_hw_params_get_rate_max)         \
   CALL(snd_pcm_hw_params_set_buffer_time_near) \
   CALL(snd_pcm_hw_params_set_period_time_near) \
   CALL(snd_pcm_hw_params_get_period_size)      \

@@ -7,6 +7,8 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "audio/alsa.hpp"

@@ -167,8 +167,8 @@ Settings load_recorded_settings(const std::string& yaml, const std::string& name
     problems.add(error.what());
   }
   Settings base = recorded.settings();
-  if (base.daemon->source.kind ==
-      DaemonSettings::SourceKind::kAudio) {  // its recordings hold the chosen channels alone
+  // A recording of an audio device holds the chosen channels alone.
+  if (base.daemon->source.kind == DaemonSettings::SourceKind::kAudio) {
     base.array.channels.clear();
     base.explicit_keys.erase("array.channels");
   }

@@ -167,11 +167,8 @@ std::string configuration(const ArrayPreset& preset, const std::string& device, 
              quoted(device), preset.sample_rate_hz);
 }
 
-/// Throws IoError. Nothing is replaced.
+/// Throws IoError.
 void write(const std::string& path, const std::string& text) {
-  if (std::filesystem::exists(path)) {
-    throw UsageError(fmt::format("-o: expected a file that is not there yet, found {}", path));
-  }
   std::ofstream file(path);
   file << text;
   file.close();

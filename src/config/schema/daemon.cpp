@@ -129,7 +129,7 @@ void describe(Section& section, DaemonSettings::Source& source) {
   section.add("interface", source.interface, or_null(text(), "any"),
               "udp: the network interface on which a multicast group is joined, such as eth1");
   section.add("path", source.path, path_or_null("none", [](const std::string& path) { return path == "-"; }),
-              "pipe: a named pipe of wire words, or - for stdin; file: a capture, HDF5");
+              "pipe: a named pipe, or - for stdin; file: a capture, time data or a recording of samples");
   section.add("scene", source.scene, path_or_null("none"), "simulate: a scene, YAML");
   section.add("pace", source.pace,
               choice<Daemon::Pace>({{Daemon::Pace::kRealtime, ""}, {Daemon::Pace::kFast, "as fast as it goes"}}),
@@ -222,7 +222,7 @@ void describe(Section& section, DaemonSettings::Recording& recording) {
   using What = DaemonSettings::RecordWhat;
   section.add("directory", recording.directory, path_or_null("nothing can be recorded"), "folder of the files");
   section.add("what", recording.what, choice<What>({{What::kBits, ""}, {What::kImages, ""}, {What::kBoth, ""}}),
-              "what is recorded");
+              "what is recorded; of live samples bits are the samples");
   describe_trigger(section, recording);
   section.add("max_bytes", recording.max_bytes, integer64(kSmallestRecording, kLargestRecording, "bytes"),
               "size of one recording");

@@ -1,4 +1,4 @@
-// What is behind the field, a photograph or a camera's frames, and the four clicks that lay the field on it. An alignment is kept in this
+// The picture behind the field, a photograph or a camera's frames, and the four clicks that lay the field on it. An alignment is kept in this
 // browser, for its picture, array and pair of axes.
 
 import { choose } from "./actions.js";

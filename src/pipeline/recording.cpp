@@ -191,7 +191,7 @@ class StreamRecording : public Recording {
   bool holds_samples_;
   std::uint64_t per_sample_;  ///< bit-times
   CaptureInfo capture_;
-  double unit_pa_ = 1.0;  ///< of samples
+  double unit_pa_ = 1.0;  ///< unit of samples
   std::vector<std::string> notes_;
   EnginePlan plan_;
   Feeder feed_;

@@ -76,7 +76,7 @@ struct TimeDataWriter::State {
 TimeDataWriter::TimeDataWriter(const std::filesystem::path& path, double sample_rate_hz, const ArrayGeometry& geometry,
                                const std::string& unit)
     : state_(std::make_unique<State>(path, sample_rate_hz, geometry)) {
-  if (unit != "Pa") {  // which Acoular's files need not say
+  if (unit != "Pa") {  // Acoular's files need not say it
     state_->file.write_attribute(kTimeData, "units", unit);
   }
 }

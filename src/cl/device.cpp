@@ -191,7 +191,9 @@ void Kernel::enqueue(const Launch& launch) {
   if (recorder_ != nullptr && recorder_->is_active()) {
     record_use(launch);
   }
-  check(queue_.enqueueNDRangeKernel(raw_, ::cl::NullRange, global, local, nullptr, event_of(recorder_.get(), stage_)),
+  ::cl::Event* const event = event_of(recorder_.get(), stage_);
+  check(shared_ != nullptr ? shared_->enqueue(queue_, raw_, launch, event)
+                           : queue_.enqueueNDRangeKernel(raw_, ::cl::NullRange, global, local, nullptr, event),
         "clEnqueueNDRangeKernel");
 }
 
@@ -240,7 +242,8 @@ Kernel Program::kernel(const std::string& name) const {
   if (recorder_ != nullptr) {
     recorder_->note_kernel(stage);
   }
-  return {std::move(raw), queue_, std::move(stage), *signature, recorder_};
+  std::shared_ptr<SharedCode> shared = SharedCode::of(raw_, embedded_->path, name, queue_.getInfo<CL_QUEUE_DEVICE>());
+  return {std::move(raw), queue_, std::move(stage), *signature, recorder_, std::move(shared)};
 }
 
 DeviceInfo find_device(const DeviceSettings& settings) { return chosen_candidate(settings).info; }

@@ -14,6 +14,7 @@
 
 #include "cl/program_cache.hpp"
 #include "cl/recorder.hpp"
+#include "cl/shared_code.hpp"
 #include "core/error.hpp"
 #include "core/settings.hpp"
 
@@ -115,12 +116,13 @@ class Kernel {
   Kernel() = default;
   /// `signature` must outlive the kernel: it belongs to an embedded kernel.
   Kernel(::cl::Kernel raw, ::cl::CommandQueue queue, std::string stage, const KernelSignature& signature,
-         std::shared_ptr<Recorder> recorder)
+         std::shared_ptr<Recorder> recorder, std::shared_ptr<SharedCode> shared)
       : raw_(std::move(raw)),
         queue_(std::move(queue)),
         stage_(std::move(stage)),
         signature_(&signature),
-        recorder_(std::move(recorder)) {}
+        recorder_(std::move(recorder)),
+        shared_(std::move(shared)) {}
 
   /// Sets all arguments, in order: Buffer<T> or plain values of OpenCL's own types.
   template <class... Values>
@@ -171,6 +173,7 @@ class Kernel {
   std::string stage_;
   const KernelSignature* signature_ = nullptr;
   std::shared_ptr<Recorder> recorder_;
+  std::shared_ptr<SharedCode> shared_;
 };
 
 /// Compile-time constants of a plan's program.

@@ -28,6 +28,7 @@ CSP = ("default-src 'self'; img-src 'self' blob: data:; style-src 'self' 'unsafe
 
 ROWS, COLUMNS = 32, 32
 PITCH_M = 0.02
+LEVELS_HZ = 46875 / 4096
 FREQUENCIES_HZ = [503.54, 1007.08, 2014.16]
 PLANES_M = [0.0, 0.01]
 
@@ -113,6 +114,20 @@ def spectrum_layout():
     }
 
 
+def levels_layout(channels=16, centres_hz=()):
+    """What a processor of kind levels gives; centres of third octaves."""
+    half = 10 ** 0.05
+    axes = [{"name": "microphone", "unit": "1", "components": 1, "values": list(range(channels))}]
+    products = [product("level", "mean square pressure", "Pa^2", kind="float32", axes=["microphone"])]
+    if centres_hz:
+        exact = [1000 * 10 ** (round(10 * math.log10(centre / 1000)) / 10) for centre in centres_hz]
+        axes.append({"name": "band", "unit": "Hz", "components": 2, "values": [limit for centre in exact for limit in (centre / half, centre * half)]})
+        products.append(product("bands", "mean square pressure", "Pa^2", kind="float32", axes=["band", "microphone"]))
+    products += [product("peak", "largest magnitude of pressure", "Pa", kind="float32", axes=["microphone"]),
+                 product("offset", "mean pressure", "Pa", kind="float32", axes=["microphone"])]
+    return {"processor": "meters", "axes": axes, "products": products}
+
+
 def product(name, quantity, unit, form="array", kind="complex64", axes=()):
     return {"name": name, "quantity": quantity, "unit": unit, "form": form, "type": kind, "axes": list(axes), "columns": [], "most_rows": 0}
 
@@ -155,6 +170,9 @@ class FakeServer:
         self.microphones = {"watched": True, "microphones": 1024, "masked": 2, "missing_information": 0.0038, "masked_channels": [microphone(5, "dead"), microphone(9, "configuration")],
                             "bad": [microphone(5, "dead"), microphone(300, "loud")]}
         self.microphones_m = [[x, y, 0.0] for y in axis_m(ROWS) for x in axis_m(COLUMNS)]
+        self.yaml = f"version: 1\narray:\n  rows: {ROWS}\n  columns: {COLUMNS}\n  sensitivity_dbfs: -26\nfront_end:\n  kind: popcount\n"
+        self.levels = None         # (number of the frame) -> {product: values} of the processor meters, LEVELS_HZ times a second
+        self.answers = {}          # results of control requests, by their commands
         self.events = []           # of limits
         self.frames = []           # JPEG of a camera at the array, which are sent again and again; empty: it has none
         self.camera_trouble = ""   # why that camera gives none
@@ -249,8 +267,9 @@ class FakeServer:
         if command == "status":
             return {"ok": True, "result": self.status()}
         if command == "config":
-            return {"ok": True, "result": {"yaml": f"version: 1\narray:\n  rows: {ROWS}\n  columns: {COLUMNS}\nfront_end:\n  kind: popcount\n",
-                                           "microphones_m": self.microphones_m}}
+            return {"ok": True, "result": {"yaml": self.yaml, "microphones_m": self.microphones_m}}
+        if command in self.answers:
+            return {"ok": True, "result": self.answers[command]}
         if command == "recordings":
             recording = {"bytes": 12000000, "began": 1795446037000000000, "began_by": "the level 0.5", "state": "complete", "notes": "door open", "seconds": 4.2}
             return {"ok": True, "result": {"recordings": [{"name": name, "path": f"/tmp/{name}", **recording} for name in ("first.nfr", "it's.nfr")]}}
@@ -265,7 +284,12 @@ class FakeServer:
         names = [one["name"] for one in layout["products"]]
         index = names.index(subscription["product"])
         rows = 0
-        if subscription["product"] == "images":
+        number, capture_s = 1, None
+        if subscription["processor"] == "meters":
+            number = subscription["number"]
+            capture_s = self.began + number / LEVELS_HZ
+            data = np.asarray(self.levels(number)[subscription["product"]], np.float32).tobytes()
+        elif subscription["product"] == "images":
             select = subscription["select"]
             self.sent += 1
             data = (np.float32(self.amplitude) * field(select["frequency"], select["z"], self.turn)).tobytes()
@@ -283,7 +307,9 @@ class FakeServer:
             data = (1e-4 + 0.1 * np.exp(-((bins - 44) ** 2) / 4)).astype(np.float32).tobytes()
         now = time.monotonic_ns()
         capture = now - int((self.late_s + 0.002) * 1e9)
-        head = struct.pack("<QIIQQQIIQqqqqIIQQQQ", 2, 0, 0, self._sequence, 0, 4096, 8192, 1, 0, capture, time.time_ns() + 37_000_000_000, now,
+        if capture_s is not None:
+            capture = int(1e9 * capture_s)
+        head = struct.pack("<QIIQQQIIQqqqqIIQQQQ", 2 * number, 0, 0, self._sequence, 0, 4096, 8192, 1, 0, capture, time.time_ns() + 37_000_000_000, now,
                            time.time_ns() + 37_000_000_000, self.flags, ROWS * COLUMNS - 2, self.missing, 0, 1, 0)
         assert len(head) == HEAD_BYTES
         parts = [part(index, rows, data)]
@@ -365,6 +391,12 @@ class _Client:
                 continue
             now = time.monotonic()
             for subscription in list(self.subscriptions.values()):
+                if subscription["processor"] == "meters":
+                    number = int((now - self.server.began) * LEVELS_HZ)
+                    if number == subscription.get("number"):
+                        continue
+                    if subscription["credit"]:
+                        subscription["number"] = number
                 if subscription["credit"] and now - subscription["sent"] >= max(subscription["least_s"], 1 / self.server.rate_hz):
                     subscription["credit"] = 0
                     subscription["sent"] = now

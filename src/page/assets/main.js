@@ -1,11 +1,14 @@
 // The live page of nearfieldd: entry point. docs/use/page.md describes it for its users.
 
 import { advance } from "./actions.js";
+import "./calibrator.js";
 import { followClip } from "./clip.js";
 import "./controls.js";
 import "./cursors.js";
 import { lines } from "./curves.js";
+import { meters } from "./levels.js";
 import { marksOf } from "./marks.js";
+import "./meters.js";
 import "./panels.js";
 import "./recordings.js";
 import { draw, drawing, stage } from "./scene.js";
@@ -40,7 +43,7 @@ requestAnimationFrame(onFrame);
 /** Values for tests, and for scripts in the browser's console: the page itself does not need them. */
 Object.assign(globalThis, {
   nearfield: {
-    view, known, background, link, history, lines, draws, stage, drawing, shown, turn,
+    view, known, background, link, history, lines, draws, stage, drawing, shown, turn, meters,
     marks() {
       const now = shown();
       return now ? marksOf(now.picture, now.values) : [];

@@ -64,7 +64,7 @@ subscribe(() => {
  * The places of the microphones, 0 .. 1.
  * @returns {{x: number, y: number}[]}
  */
-function placesOfMicrophones() {
+export function placesOfMicrophones() {
   const places = known.microphones_m;
   const [x0, x1, y0, y1] = [0, 1].flatMap((axis) => {
     const values = places.map((place) => place[axis]);
@@ -140,7 +140,7 @@ function drawMicrophone(context, sort, x, y, radius) {
 }
 
 /** @param {HTMLCanvasElement} canvas @param {number} width @param {number} height */
-function contextOf(canvas, width, height) {
+export function contextOf(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
   canvas.width = width * ratio;
   canvas.height = height * ratio;

@@ -33,6 +33,7 @@ import { number, unitText } from "./units.js";
  * @property {Record<string, number>} select
  *
  * @typedef {object} Head
+ * @property {number} number   of the frame, from 1, in its ring
  * @property {bigint} sequence
  * @property {bigint} centre_bit_time
  * @property {number} capture_mono_ms
@@ -133,6 +134,7 @@ function pairsOf(values, isComplex, grid, isTransposed) {
 /** @param {DataView} view @param {number} at @returns {Head} */
 function headOf(view, at) {
   return {
+    number: Number(view.getBigUint64(at, true) / 2n),
     sequence: view.getBigUint64(at + 16, true),
     centre_bit_time: view.getBigUint64(at + 32, true),
     capture_mono_ms: Number(view.getBigInt64(at + 56, true)) / 1e6,

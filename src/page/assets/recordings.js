@@ -108,7 +108,7 @@ function showTrigger() {
 // --- the list, and the command that plays a recording ---
 
 /** @param {string} path   as a word of a shell */
-const quoted = (path) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
+export const quoted = (path) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
 /** @param {Listed} one */
 function showCommand(one) {

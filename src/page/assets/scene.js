@@ -16,7 +16,7 @@ const kMostDraws = 600;
 
 const box = element("stage", HTMLElement);
 const veil = element("veil", HTMLElement);
-const colours = await (await fetch("/colours.json")).json();
+export const colours = await (await fetch("/colours.json")).json();
 export const drawing = new Drawing(element("field", HTMLCanvasElement), colours);
 export const stage = new Stage(box, drawing, colours);
 

@@ -100,6 +100,8 @@ export const known = {
   microphones_m: [],
   /** What tells the array from others: a hash of these places. Empty until they are known. */
   array: "",
+  /** The configuration in effect, YAML; empty until it is known. */
+  config: "",
   pictures_hz: 0,
   bytes_s: 0,
 };

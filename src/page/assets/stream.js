@@ -2,15 +2,18 @@
 
 import { fitMode, look, lookAtFirst, picturesOf } from "./actions.js";
 import { sayOfHostCamera, takeFrame, wantsFrame } from "./host_camera.js";
+import { isOfMicrophones, meters, metersOf } from "./levels.js";
 import { Link } from "./link.js";
 import { axisOf, planeOf, sizeOf } from "./picture.js";
 import { changed, finderFor, history, hold, known, markDirty, sourcesOf, subscribe, tell, view } from "./store.js";
+import { settingIn } from "./units.js";
 
 /** @typedef {import("./picture.js").Layout} Layout */
 
 const kPictures = 1;   // ids of subscriptions
 const kSpectrum = 2;
 const kSources = 3;
+const kMeters = 4;    // and above: one for each product of the meters
 const kSurvey = 100;   // and above: one for each processor, to learn its products
 
 /** @type {Link} */
@@ -51,6 +54,7 @@ export const link = new Link({
       known.spectrum = picture;
       return tell();
     }
+    if (picture.id >= kMeters && picture.id < kSurvey) return meters.take(picture);
     if (view.isFrozen) return undefined;  // one may have had its credit; the frozen history is not changed
     if (picture.id === kSources) {
       known.sources.add(picture);
@@ -149,12 +153,6 @@ function hashOf(text) {
   return hash.toString(16);
 }
 
-/** @param {string} yaml @param {string} section @param {string} key @returns {number} NaN if absent */
-function numberIn(yaml, section, key) {
-  const text = new RegExp(`^${section}:(.*(?:\\n(?:[ \\t].*|\\s*$))*)`, "m").exec(yaml)?.[1] ?? "";
-  return Number(new RegExp(`\\b${key}:\\s*([-+.\\deE]+)`).exec(text)?.[1] ?? NaN);
-}
-
 async function readConfig() {
   if (hasAskedConfig) return;
   hasAskedConfig = true;
@@ -162,7 +160,8 @@ async function readConfig() {
     const { yaml = "", microphones_m = [] } = await link.control({ command: "config" });
     known.microphones_m = microphones_m;
     known.array = hashOf(JSON.stringify(microphones_m));
-    known.standoff_m = numberIn(yaml, "holography", "standoff_m");
+    known.config = yaml;
+    known.standoff_m = Number.parseFloat(settingIn(yaml, "holography", "standoff_m"));
     changed();
   } catch {
     setTimeout(() => { hasAskedConfig = false; }, 5000);
@@ -177,7 +176,7 @@ export const curves = () => known.processors.flatMap((processor) => {
   const layout = known.layouts.get(processor);
   return (layout?.products ?? []).filter((product) => {
     const axis = layout && axisOf(layout, product.axes[product.axes.length - 1] ?? "");
-    return product.form === "array" && !planeOf(product) && axis && sizeOf(axis) >= 8;
+    return product.form === "array" && !planeOf(product) && !isOfMicrophones(product) && axis && sizeOf(axis) >= 8;
   }).map((product) => `${processor}/${product.name}`);
 });
 
@@ -199,6 +198,7 @@ function wanted() {
   const finder = finderFor(processor);
   const table = sourcesOf(finder);
   if (table) requests.set(kSources, { processor: finder, product: table.name, most_hz: 20 });
+  meters.wanted().forEach((product, i) => requests.set(kMeters + i, { processor: metersOf(), product, most_hz: 60 }));
   known.processors.forEach((name, i) => {
     if (!known.surveyed.has(name) && !refused.has(name)) requests.set(kSurvey + i, { processor: name, most_hz: 1 });
   });
@@ -220,7 +220,7 @@ subscribe(() => {
 /** Asks for the next pictures; called when the last ones were drawn, so that a hidden page asks for nothing. */
 export function askNext() {
   if (wantsFrame()) link.nextFrame();
-  for (const id of view.isFrozen ? [kSpectrum] : [kPictures, kSources, kSpectrum]) link.next(id);
+  for (const id of link.requests.keys()) if (id < kSurvey && !(view.isFrozen && (id === kPictures || id === kSources))) link.next(id);
 }
 
 let counted = { at: performance.now(), pictures: 0, bytes: 0 };

@@ -112,3 +112,14 @@ export function taiText(tai_ns) {
   const time = new Date(tai_ns === null ? NaN : tai_ns / 1e6 - 1000 * kTaiAhead_s);
   return Number.isNaN(time.getTime()) ? "–" : time.toLocaleString("sv");
 }
+
+/**
+ * A setting of a section of YAML as the daemon writes it, or as a person does; "" if it is absent.
+ * @param {string} yaml
+ * @param {string} section
+ * @param {string} key   the first one of this name in the section
+ */
+export function settingIn(yaml, section, key) {
+  const text = new RegExp(`^${section}:(.*(?:\\n(?:[ \\t].*|\\s*$))*)`, "m").exec(yaml)?.[1] ?? "";
+  return (new RegExp(`\\b${key}:[ \\t]*("[^"]*"|[^\\s,}]+)`).exec(text)?.[1] ?? "").replaceAll('"', "");
+}

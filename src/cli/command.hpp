@@ -22,6 +22,7 @@ void add_csm(CLI::App& app);
 void add_convert(CLI::App& app);
 void add_compare(CLI::App& app);
 void add_summary(CLI::App& app);
+void add_levels(CLI::App& app);
 void add_masks(CLI::App& app);
 void add_bridge(CLI::App& app);
 void add_pictures(CLI::App& app);

@@ -31,7 +31,8 @@ struct Group {
 const std::array kGroups = {
     Group{"Make a recording", {add_simulate, add_encode}},
     Group{"See what it holds",
-          {add_inspect, add_replay, add_pictures, add_compare, add_summary, add_export, add_csm, add_convert}},
+          {add_inspect, add_replay, add_pictures, add_levels, add_compare, add_summary, add_export, add_csm,
+           add_convert}},
     Group{"Live", {add_demo, add_page, add_tap, add_ctl, add_send, add_play, add_bridge}},
     Group{"The array", {add_new, add_calibrate, add_masks, add_templates, add_beampattern}},
     Group{"The machine", {add_doctor, add_bench, add_devices, add_settings, add_bugreport}},

@@ -154,11 +154,11 @@ def _text(attrs: Any, name: str, otherwise: str = "") -> str:
 
 
 @contextlib.contextmanager
-def missing(package: str, debian: str, command: str = "pictures") -> Iterator[None]:
+def missing(package: str, debian: str, command: str = "pictures", extra: str = "plot") -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise NoInputError(f"{command}: expected the Python package {package}, found none; install {debian}, or the wheel's extra plot", 66) from error
+        raise NoInputError(f"{command}: expected the Python package {package}, found none; install {debian}, or the wheel's extra {extra}", 66) from error
 
 
 def with_unit(words: str, unit: str) -> str:

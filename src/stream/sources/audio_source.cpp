@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -9,6 +8,7 @@
 #include "audio/capture.hpp"
 #include "core/error.hpp"
 #include "core/system/clocks.hpp"
+#include "stream/sources/capture_clock.hpp"
 #include "stream/sources/live_sources.hpp"
 
 namespace nearfield {
@@ -19,8 +19,6 @@ constexpr int kWaitMs = 20;
 constexpr std::int64_t kLookNs = 500 * kNsPerMillisecond;
 /// A device that delivers nothing for so long has gone: some drivers do not say it.
 constexpr std::int64_t kStandstillNs = 2 * kNsPerSecond;
-/// A gap between two reads that no driver's delays make.
-constexpr double kUnsaid_s = 0.1;
 
 audio::CaptureSettings capture_settings(const SourceSettings& settings) {
   return {.device = settings.source.device,
@@ -33,7 +31,7 @@ audio::CaptureSettings capture_settings(const SourceSettings& settings) {
 class AudioWorker : public SourceWorker {
  public:
   AudioWorker(std::unique_ptr<audio::Capture> capture, IngestRing& ring, const audio::CaptureSettings& settings)
-      : settings_(settings), ring_(&ring), capture_(std::move(capture)) {}
+      : settings_(settings), ring_(&ring), capture_(std::move(capture)), clock_(settings.sample_rate_hz) {}
 
   void run(const std::stop_token& stop) override {
     while (goes_on(stop)) {
@@ -74,25 +72,12 @@ class AudioWorker : public SourceWorker {
     if (!streaming_) {
       begin(stop);
     }
-    if (const std::uint64_t lost = lost_before(samples, count); lost > 0) {
+    if (const std::uint64_t lost = clock_.lost_before(count, samples.newest_ns, samples.follows_an_overrun); lost > 0) {
       overruns_.fetch_add(1, std::memory_order_relaxed);
       next_sample_ += lost;
     }
     ring_->store(next_sample_, std::as_bytes(samples.values), samples.newest_ns);
     next_sample_ += count;
-    newest_ns_ = samples.newest_ns;
-  }
-
-  /// Samples that the driver lost, by the times of capture: at least one where it says that some were, so that the gap
-  /// is flagged. Some drivers do not say it, such as JACK's after a pause of this process.
-  [[nodiscard]] std::uint64_t lost_before(const audio::Capture::Samples& samples, std::uint64_t count) const {
-    if (newest_ns_ == 0) {
-      return 0;
-    }
-    const double passed_s = static_cast<double>(samples.newest_ns - newest_ns_) * kSecondsPerNs;
-    const double lost = std::round(passed_s * settings_.sample_rate_hz - static_cast<double>(count));
-    const double least = samples.follows_an_overrun ? 0.0 : kUnsaid_s * settings_.sample_rate_hz;
-    return lost < least ? (samples.follows_an_overrun ? 1 : 0) : static_cast<std::uint64_t>(std::max(lost, 1.0));
   }
 
   /// Begins a stream. The reader may be copying what its start would overwrite, which takes a moment.
@@ -102,7 +87,7 @@ class AudioWorker : public SourceWorker {
     }
     streaming_ = true;
     next_sample_ = 0;
-    newest_ns_ = 0;
+    clock_.begin();
     ++stream_id_;
   }
 
@@ -133,12 +118,12 @@ class AudioWorker : public SourceWorker {
   const audio::CaptureSettings settings_;
   IngestRing* ring_;
   std::unique_ptr<audio::Capture> capture_;
+  CaptureClock clock_;
   bool streaming_ = false;
   std::uint32_t stream_id_ = 1;
   std::uint64_t next_sample_ = 0;
-  std::int64_t newest_ns_ = 0;  ///< when the last sample was captured; 0: none of the stream
-  std::int64_t idle_ns_ = 0;    ///< waited for nothing since something came
-  std::int64_t look_ns_ = 0;    ///< when a device that has gone is looked for
+  std::int64_t idle_ns_ = 0;  ///< waited for nothing since something came
+  std::int64_t look_ns_ = 0;  ///< when a device that has gone is looked for
   std::atomic<std::uint64_t> overruns_{0};
   std::atomic<std::uint64_t> absences_{0};
 };

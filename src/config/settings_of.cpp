@@ -21,7 +21,7 @@ Settings settings_of(const Settings& settings, const ProcessorSettings& processo
     if (other.popcount_order) {
       front_end.own.edit<PopcountSettings>().order = *other.popcount_order;
     }
-    front_end.bands_hz.clear();
+    clear_bands(front_end);
   }
   return own;
 }
@@ -100,7 +100,7 @@ Settings settings_of(const Settings& settings, const ProcessorSettings& processo
     bins.insert(of_band.begin(), of_band.end());
   }
   if (!bins.empty()) {
-    own.front_end.bands_hz.clear();
+    clear_bands(own.front_end);
     own.front_end.frequencies_hz.clear();
   }
   for (const std::size_t bin : bins) {

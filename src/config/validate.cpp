@@ -72,7 +72,7 @@ void check_cutoffs(const Settings& settings, const FilterSettings& filter, const
 void check_cutoffs_of_bands(const Settings& settings, const FilterSettings& filter, const std::string& path,
                             Contradictions& found) {
   const std::size_t cutoffs = filter.cutoff_rad_per_m.size();
-  if (!settings.front_end.bands_hz.empty() && cutoffs > 1) {
+  if (!bands_of(settings.front_end).empty() && cutoffs > 1) {
     found.push_back(
         {path + "filter.cutoff_rad_per_m", "",
          fmt::format("expected one cut-off, or a rule, beside front_end.bands_hz, found a list of {}", cutoffs)});
@@ -81,13 +81,21 @@ void check_cutoffs_of_bands(const Settings& settings, const FilterSettings& filt
 
 void check_bands(const FrontEndSettings& front_end, double sample_rate_hz, Contradictions& found) {
   std::size_t spectra = front_end.frequencies_hz.size();
-  for (std::size_t i = 0; i < front_end.bands_hz.size(); ++i) {
-    const Band& band = front_end.bands_hz[i];
+  const std::vector<Band> bands_hz = bands_of(front_end);
+  const std::size_t octaves = front_end.bands_hz.size();
+  const std::size_t thirds = octaves + front_end.octave_hz.size();
+  for (std::size_t i = 0; i < bands_hz.size(); ++i) {
+    const Band& band = bands_hz[i];
     const BinRange bins = bins_of(band, front_end, sample_rate_hz);
     spectra += bin_shares(band, front_end, sample_rate_hz).size();
     if (band.high_hz > sample_rate_hz / 2.0 || bins.first >= bins.end) {
       found.push_back(
-          {"front_end.bands_hz", indexed(i),
+          {i < octaves  ? "front_end.bands_hz"
+           : i < thirds ? "front_end.octave"
+                        : "front_end.third_octave",
+           indexed(i < octaves  ? i
+                   : i < thirds ? i - octaves
+                                : i - thirds),
            fmt::format("expected [low, high] with at least one multiple of {:.6g} Hz (the bins of {} samples at {} Hz) "
                        "from low to below high, and high at most {} Hz, found [{}, {}]",
                        sample_rate_hz / front_end.window_samples, front_end.window_samples, sample_rate_hz,
@@ -373,11 +381,22 @@ void check_holography(const Settings& settings, const IsSettled& is_settled, Con
   if (imager != ImagerKind::kSonah) {
     check_unread_prior(settings.holography, geometry, is_settled, found);
   }
+  const Quantity quantity = settings.holography.quantity;
+  const bool is_sound = quantity == Quantity::kPressure || quantity == Quantity::kActiveIntensity;
+  if (imager != ImagerKind::kNone && !is_sound && settings.front_end.weighting != Weighting::kZ &&
+      is_settled("front_end.weighting") && is_settled("holography.quantity")) {
+    found.push_back(
+        {"front_end.weighting", "",
+         fmt::format("expected z with holography.quantity: {}, as weightings are of pressure and intensity, "
+                     "found {}",
+                     name_of(quantity), name_of(settings.front_end.weighting))});
+  }
   if (imager == ImagerKind::kNone) {
-    if (!settings.front_end.bands_hz.empty() && is_settled("front_end.bands_hz")) {
-      found.push_back({"front_end.bands_hz", "",
-                       fmt::format("expected none with holography.imager: none, as bands are of images, found {}",
-                                   settings.front_end.bands_hz.size())});
+    const std::size_t bands = bands_of(settings.front_end).size();
+    if (bands > 0 && is_settled("front_end.bands_hz")) {
+      found.push_back(
+          {"front_end.bands_hz", "",
+           fmt::format("expected none with holography.imager: none, as bands are of images, found {}", bands)});
     }
   } else if (!geometry.is_grid() && imager != ImagerKind::kOperators && imager != ImagerKind::kAuto) {
     if (is_settled("holography.imager")) {

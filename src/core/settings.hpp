@@ -174,7 +174,10 @@ struct FrontEndSettings {
   int window_samples = 1024;
   int hop_samples = 32;
   std::vector<double> frequencies_hz = {1007.08, 2014.16};
-  std::vector<Band> bands_hz;  ///< each imaged as the mean square over its bins; replay only
+  std::vector<Band> bands_hz;           ///< each imaged as the mean square over its bins
+  std::vector<double> octave_hz;        ///< centres of further bands, see bands_of()
+  std::vector<double> third_octave_hz;  ///< likewise
+  Weighting weighting = Weighting::kZ;  ///< frequency weighting of bands
   bool remove_dc =
       true;  ///< fits and removes each window's constant, so that an offset does not leak into low frequencies
   Incremental incremental = Incremental::kAuto;

@@ -149,7 +149,7 @@ std::string key_of(const Settings& run, const FrontEndSettings& front_end) {
 Engine::Engine(const EnginePlan& plan, std::vector<std::size_t> devices)
     : plan_(plan), clock_(plan.settings.front_end), taps_(1) {
   const bool has_spectra = plan.input == InputForm::kSpectra;
-  if (has_spectra && !plan.settings.front_end.bands_hz.empty()) {
+  if (has_spectra && !bands_of(plan.settings.front_end).empty()) {
     throw ConfigError("front_end.bands_hz: expected bits or time data, found spectra, which are no whole set of bins");
   }
   taps_.front().name = kNoFrontEnd;
@@ -285,7 +285,7 @@ void Engine::set_frequencies(Tap& tap, const std::vector<double>& computed_hz) {
   tap.array.fills_from_all = feeds_from_all(tap);
   tap.array.imaged = imaged_of(tap);
   tap.frequencies_hz = computed_hz;
-  if (tap.owner.empty() && !plan_.settings.front_end.bands_hz.empty()) {
+  if (tap.owner.empty() && !bands_of(plan_.settings.front_end).empty()) {
     tap.frequencies_hz.resize(plan_.settings.front_end.frequencies_hz.size());
   }
   if (&tap == &taps_.front()) {

@@ -181,10 +181,6 @@ struct ShapeName {
   const char* operator()(const Mesh& /*shape*/) const { return "mesh"; }
 };
 
-Band third_octave(double centre_hz) {
-  return {.low_hz = centre_hz * std::pow(10.0, -0.05), .high_hz = centre_hz * std::pow(10.0, 0.05)};
-}
-
 /// Mean square pressure at 1 m; NaN for anything but a point source in the free field.
 double mean_square_at_1m(const ToneSource& tone, const MediumSettings& medium, const Band& band) {
   const auto* monopole = std::get_if<Monopole>(&tone.shape);
@@ -275,7 +271,7 @@ SourceTruth source_truth_of(const Scene& scene) {
   std::vector<double>& power = truth.band_mean_square_pa2;
   const auto for_bands = [&](const auto& of) {
     for (const double centre_hz : truth.band_centres_hz) {
-      power.push_back(of(third_octave(centre_hz)));
+      power.push_back(of(octave_band(OctavePart::kThird, centre_hz)));
     }
   };
   for (const ToneSource& tone : scene.tones) {

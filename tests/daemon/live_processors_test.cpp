@@ -133,6 +133,32 @@ TEST(LiveEngine, ALateProcessorMakesTheFramesThatItWouldMakeAlone) {
   }
 }
 
+// Bins 2 and 3 of the window are whole in the band, and lines as well: its mean square is theirs.
+TEST(LiveEngine, BandsAreImagedWithTheirWeighting) {
+  Settings settings = test::small_settings();
+  const double bin_hz = settings.array.clock_hz / static_cast<double>(kWindowBits);
+  settings.front_end.frequencies_hz = {2.0 * bin_hz, 3.0 * bin_hz};
+  settings.front_end.bands_hz = {{.low_hz = 1.5 * bin_hz, .high_hz = 3.5 * bin_hz}};
+  settings.front_end.weighting = Weighting::kA;
+  Rig rig(settings, 1U << 18U, patient_input());
+  rig.ring.begin_stream(3, 0);
+  rig.feed_noise(0, 4 * kWindowBits);
+  rig.run();
+  ASSERT_GT(rig.sink.frames.size(), 8U);
+  for (const test::KeptFrame& frame : rig.sink.frames) {
+    const std::size_t pixels = frame.values.bands.size();
+    ASSERT_EQ(frame.images.size(), 2 * pixels);
+    for (std::size_t i = 0; i < pixels; ++i) {
+      double expected = 0.0;
+      for (const std::size_t line : {std::size_t{0}, std::size_t{1}}) {
+        const double gain = std::pow(10.0, weighting_db(Weighting::kA, settings.front_end.frequencies_hz[line]) / 10.0);
+        expected += gain * 0.5 * std::norm(frame.images[line * pixels + i]) / 1.5;  // the Hann window's noise bandwidth
+      }
+      ASSERT_NEAR(frame.values.bands[i], expected, 1e-5 * expected);
+    }
+  }
+}
+
 // Without images the first processor may be late: its windows have their times all the same, whether a frame of them is
 // out or not, by which the daemon knows ages and sheds.
 TEST(LiveEngine, WindowsOfALateFirstProcessorHaveTheirTimes) {

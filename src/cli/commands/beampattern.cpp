@@ -208,7 +208,8 @@ void run(const BeampatternArguments& arguments) {
   }
   std::vector<std::string> overrides = arguments.overrides;
   // Disables images, which this array may not support; bands require images.
-  overrides.insert(overrides.end(), {"holography.imager=none", "front_end.bands_hz=[]"});
+  overrides.insert(overrides.end(), {"holography.imager=none", "front_end.bands_hz=[]", "front_end.octave=[]",
+                                     "front_end.third_octave=[]"});
   const Settings settings = load_settings(arguments.config, overrides);
   const ProcessorSettings& processor = beamformer_of(settings, arguments.processor);
   const PatternSource source = source_of(arguments.source, settings.holography.standoff_m);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <utility>
@@ -168,6 +169,32 @@ bool sums_hops(const FrontEndKind& kind) { return kind.sums_hops; }
 
 }  // namespace
 
+Form<std::vector<double>> octave_centres(OctavePart part) {
+  constexpr std::size_t kMostCentres = 32;
+  const std::string_view what =
+      part == OctavePart::kOctave ? "octaves, such as 500, 1000 and 2000" : "third octaves, such as 500, 630 and 800";
+  Form<std::vector<double>> form = where(
+      numbers({.what = "a frequency", .maximum = 1e6, .unit = "Hz", .open_minimum = true}),
+      [part](const auto& values) {
+        constexpr double kRounded = 0.015;  // nominal frequencies are rounded to 1.3 % at most
+        std::set<double> exact_hz;
+        const bool are_centres = std::all_of(values.begin(), values.end(), [&](double near_hz) {
+          const double centre_hz = octave_centre_hz(part, near_hz);
+          return exact_hz.insert(centre_hz).second && std::abs(near_hz / centre_hz - 1.0) < kRounded;
+        });
+        return are_centres && values.size() <= kMostCentres;
+      },
+      fmt::format("at most {} centres of {}, each once", kMostCentres, what));
+  form.facts.range = fmt::format("centres of {}", what);
+  form.facts.minimum.reset();  // numbers near these bounds are no centres
+  form.facts.maximum.reset();
+  return form;
+}
+
+Form<Weighting> weightings() {
+  return choice<Weighting>({{Weighting::kZ, "none"}, {Weighting::kA, "IEC 61672-1"}, {Weighting::kC, "likewise"}});
+}
+
 void describe(Section& section, FrontEndSettings& front_end) {
   section.add("kind", front_end.kind, kinds(),
               fmt::format("bits to spectra (samples go to {} where the kind is not set, as {} take bits only)",
@@ -186,8 +213,12 @@ void describe(Section& section, FrontEndSettings& front_end) {
                   any_frequency()));
   section.add(
       "bands_hz", front_end.bands_hz, bands(),
-      "replay also images the mean square over the bins of each, /bands (docs/use/quantities.md); every bin costs as "
-      "much as a frequency. nearfieldd passes them over");
+      "the mean square over the bins of each is imaged as well, as bands (docs/use/quantities.md); every bin costs as "
+      "much as a frequency");
+  section.add("octave", front_end.octave_hz, octave_centres(OctavePart::kOctave), "more such bands: whole octaves");
+  section.add("third_octave", front_end.third_octave_hz, octave_centres(OctavePart::kThird), "and third octaves");
+  section.add("weighting", front_end.weighting, weightings(),
+              "of bands of pressure or intensity, of images and far maps");
   section.add("remove_dc", front_end.remove_dc, boolean(),
               "fit and remove each window's constant: an offset must not leak into low frequencies");
   section.add(

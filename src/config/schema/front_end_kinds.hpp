@@ -5,11 +5,16 @@
 #include <vector>
 
 #include "config/premises.hpp"
+#include "config/schema/form.hpp"
 #include "core/settings.hpp"
 
 namespace nearfield::schema {
 
 class Section;
+
+/// Centres of octaves or third octaves by their nominal frequencies, each once.
+Form<std::vector<double>> octave_centres(OctavePart part);
+Form<Weighting> weightings();
 
 /// Description of a kind of front end for configurations. Every kind takes bits.
 struct FrontEndKind {

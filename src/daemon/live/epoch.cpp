@@ -188,9 +188,6 @@ std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& inp
     std::ranges::move(cadence_warnings(epoch->plan, shortest_s, sample_s * epoch->plan.settings.front_end.hop_samples),
                       std::back_inserter(epoch->warnings));
   }
-  if (!settings.front_end.bands_hz.empty()) {
-    epoch->warnings.emplace_back("front_end.bands_hz is passed over: it is for replay, of captures and recordings");
-  }
   return epoch;
 }
 

@@ -122,7 +122,6 @@ EnginePlan live_plan(const Settings& settings, const LiveInput& input) {
   } else {
     validate(plan.settings, plan.sample_rate_hz);
   }
-  plan.settings.front_end.bands_hz.clear();  // only for replay
   return plan;
 }
 

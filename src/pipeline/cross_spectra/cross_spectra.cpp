@@ -214,7 +214,7 @@ CrossSpectraResult write_cross_spectra_of(const CrossSpectraOptions& options, co
   EnginePlan plan = recording->plan();
   plan.has_processor = false;
   FrontEndSettings& front_end = plan.settings.front_end;
-  front_end.bands_hz.clear();
+  clear_bands(front_end);
   if (options.bins_hz) {
     front_end.frequencies_hz = cross_spectra_bins(*options.bins_hz, plan);
   }

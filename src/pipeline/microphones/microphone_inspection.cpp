@@ -50,9 +50,9 @@ struct Listening {
 /// Frequencies that the user gave, for bands the middle; empty where none were given.
 std::vector<double> given_frequencies_hz(const Settings& settings) {
   const FrontEndSettings& front_end = settings.front_end;
-  if (!front_end.bands_hz.empty()) {
+  if (const std::vector<Band> bands = bands_of(front_end); !bands.empty()) {
     std::vector<double> middles_hz;
-    std::transform(front_end.bands_hz.begin(), front_end.bands_hz.end(), std::back_inserter(middles_hz),
+    std::transform(bands.begin(), bands.end(), std::back_inserter(middles_hz),
                    [](const Band& band) { return std::sqrt(band.low_hz * band.high_hz); });
     return middles_hz;
   }
@@ -71,7 +71,7 @@ Settings settings_to(const Listening& listening, Settings settings) {
   settings.front_end.hop_samples = listening.hop_samples;
   settings.front_end.frequencies_hz = listening.frequencies_hz;
   settings.front_end.incremental = Incremental::kNever;
-  settings.front_end.bands_hz.clear();
+  clear_bands(settings.front_end);
   settings.processors.clear();
   settings.holography.imager = ImagerKind::kNone;
   settings.holography.planes_m = {0.0};

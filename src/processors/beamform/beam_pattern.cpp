@@ -30,6 +30,7 @@ BeamformSettings settings_of_pattern(const BeamformSettings& own) {
   BeamformSettings settings = own;
   settings.method = Method::kDas;
   settings.average.kind = AverageKind::kNone;
+  settings.octave_hz.clear();
   settings.third_octave_hz.clear();
   settings.focus = Focus::kNone;
   settings.sectors.clear();

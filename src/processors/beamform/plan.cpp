@@ -42,14 +42,19 @@ std::string quantity_of(const BeamformPlan& plan) {
 /// addition to these.
 void plan_bands_of(BeamformPlan& maps, const ProcessorPlan& plan) {
   FrontEndSettings front_end = plan.settings->front_end;
-  const bool has_own = !maps.settings.third_octave_hz.empty();
-  maps.bands_hz = has_own ? maps.settings.bands_hz() : front_end.bands_hz;
+  maps.weighting = front_end.weighting;
+  maps.bands_hz = maps.settings.bands_hz();
+  const bool has_own = !maps.bands_hz.empty();
+  if (!has_own) {
+    maps.bands_hz = bands_of(front_end);
+  }
   if (maps.bands_hz.empty() || !maps.has_powers() || maps.settings.method == Method::kMusic) {
     maps.bands_hz.clear();
     return;
   }
   if (plan.sample_rate_hz > 0.0) {
     front_end.frequencies_hz = plan.array.frequencies_hz;
+    clear_bands(front_end);
     front_end.bands_hz = maps.bands_hz;
     maps.bands = plan_bands(front_end, Quantity::kPressure, plan.sample_rate_hz);
   }
@@ -122,13 +127,14 @@ struct MapNames {
 
 /// Adds the products of published maps over `first_axis`, frequency or band: the map and its derived products.
 void add_maps(const BeamformPlan& plan, const MapNames& names, const std::string& first_axis, ResultHeader& header) {
-  Product map = {.name = names.map,
-                 .quantity = quantity_of(plan),
-                 .unit = plan.settings.method == Method::kMusic ? "1"
-                         : plan.has_powers()                    ? "Pa^2"
-                                                                : "Pa",
-                 .type = plan.has_powers() ? ElementType::kFloat32 : ElementType::kComplex64,
-                 .axes = {first_axis}};
+  Product map = {
+      .name = names.map,
+      .quantity = fmt::format("{}{}", quantity_of(plan), first_axis == "band" ? words_of(plan.weighting) : ""),
+      .unit = plan.settings.method == Method::kMusic ? "1"
+              : plan.has_powers()                    ? "Pa^2"
+                                                     : "Pa",
+      .type = plan.has_powers() ? ElementType::kFloat32 : ElementType::kComplex64,
+      .axes = {first_axis}};
   for (std::size_t axis = plan.has_focus() ? 1 : 0; axis < plan.grid.axes.size(); ++axis) {
     map.axes.push_back(plan.grid.axes[axis].name);
   }

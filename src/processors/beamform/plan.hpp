@@ -61,9 +61,10 @@ struct BeamformPlan {
   Snapshots snapshots;
   HistorySchedule history;
   int batch = 1;
-  std::vector<Band> bands_hz;  ///< bands with published mean squares
-  BandPlan bands;              ///< their bins, indices of frequencies_hz
-  std::size_t lines = 0;       ///< number of leading frequencies with published maps
+  std::vector<Band> bands_hz;           ///< bands with published mean squares
+  Weighting weighting = Weighting::kZ;  ///< frequency weighting of bands
+  BandPlan bands;                       ///< their bins, indices of frequencies_hz
+  std::size_t lines = 0;                ///< number of leading frequencies with published maps
 };
 
 /// Published maps: those of single frequencies, then those of bands, each a weighted sum of maps.

@@ -12,41 +12,11 @@
 
 #include "config/premises.hpp"
 #include "config/schema/form.hpp"
+#include "config/schema/front_end_kinds.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "config/schema/section.hpp"
 
 namespace nearfield {
-
-namespace {
-
-/// IEC 61260-1:2014: 1000 Hz times 10^(n/10).
-double third_octave_centre_hz(double near_hz) {
-  return 1000.0 * std::pow(10.0, std::round(10.0 * std::log10(near_hz / 1000.0)) / 10.0);
-}
-
-/// Nominal frequencies are rounded to 1.3 % at most.
-bool is_third_octave(double frequency_hz) {
-  constexpr double kRounded = 0.015;
-  return frequency_hz > 0.0 && std::abs(frequency_hz / third_octave_centre_hz(frequency_hz) - 1.0) < kRounded;
-}
-
-schema::Form<std::vector<double>> third_octaves() {
-  constexpr std::size_t kMostThirdOctaves = 32;
-  schema::Form<std::vector<double>> form = schema::where(
-      schema::numbers({.what = "a frequency", .maximum = 1e6, .unit = "Hz", .open_minimum = true}),
-      [](const auto& values) {
-        std::vector<double> sorted = values;
-        std::sort(sorted.begin(), sorted.end());
-        const bool has_twice = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
-        return values.size() <= kMostThirdOctaves && !has_twice &&
-               std::all_of(values.begin(), values.end(), is_third_octave);
-      },
-      fmt::format("at most {} centres of third octaves, each once, such as 500, 630 and 800", kMostThirdOctaves));
-  form.facts.range = "centres of third octaves, such as 500, 630, 800";
-  return form;
-}
-
-}  // namespace
 
 std::string_view name_of(AverageKind kind) {
   constexpr std::array<std::string_view, 3> kNames = {"none", "linear", "exponential"};
@@ -101,9 +71,10 @@ void BeamformSettings::describe(schema::Section& section) {
               "of music and orthogonal: how many are sought; of these and functional: beyond them is noise");
   section.add("map_rate_hz", map_rate_hz, schema::number({"a frequency", 0.0, 1000.0, "Hz", true}),
               "of methods other than das: maps a second, at most one a snapshot");
-  section.section("bands", "Mean squares of bands in place of single frequencies; of powers.")
-      .add("third_octave", third_octave_hz, third_octaves(),
-           "all bins of each are computed, by a front end of its own, and summed");
+  schema::Section& bands = section.section("bands", "Mean squares of bands in place of single frequencies; of powers.");
+  bands.add("octave", octave_hz, schema::octave_centres(OctavePart::kOctave),
+            "all bins of each are computed, by a front end of its own, and summed");
+  bands.add("third_octave", third_octave_hz, schema::octave_centres(OctavePart::kThird), "likewise");
   far_field::describe(section.section("grid", "The pixels of its maps, at most 4194304 in all planes together."), grid);
   far_field::describe(section.section("steering", "What it expects of a source at a pixel."), steering);
   schema::Section& of_average = section.section("average", "Of powers; its snapshots are half a window apart or more.");
@@ -162,12 +133,9 @@ void BeamformSettings::check_method(const std::string& path, const IsSettled& is
 }
 
 std::vector<Band> BeamformSettings::bands_hz() const {
-  std::vector<Band> bands;
-  for (const double near_hz : third_octave_hz) {
-    const double centre_hz = third_octave_centre_hz(near_hz);
-    const double half = std::pow(10.0, 0.05);
-    bands.push_back({.low_hz = centre_hz / half, .high_hz = centre_hz * half});
-  }
+  std::vector<Band> bands = octave_bands(OctavePart::kOctave, octave_hz);
+  const std::vector<Band> thirds = octave_bands(OctavePart::kThird, third_octave_hz);
+  bands.insert(bands.end(), thirds.begin(), thirds.end());
   return bands;
 }
 
@@ -277,12 +245,12 @@ void BeamformSettings::check(const Settings& settings, const std::string& path, 
   check_focus(path, is_settled, found);
   check_sectors(path, is_settled, found);
   const bool has_powers = method == Method::kDas ? average.kind != AverageKind::kNone : method != Method::kMusic;
-  if (!third_octave_hz.empty() && !has_powers && is_settled(path + "bands.third_octave") &&
-      is_settled(path + "method") && is_settled(path + "average.kind")) {
-    found.push_back(
-        {path + "bands.third_octave", "",
-         fmt::format("expected none with {}, whose maps are no powers, found {} bands",
-                     method == Method::kMusic ? "method: music" : "average.kind: none", third_octave_hz.size())});
+  const std::size_t bands = octave_hz.size() + third_octave_hz.size();
+  if (bands > 0 && !has_powers && is_settled(path + "bands.third_octave") && is_settled(path + "method") &&
+      is_settled(path + "average.kind")) {
+    found.push_back({path + (octave_hz.empty() ? "bands.third_octave" : "bands.octave"), "",
+                     fmt::format("expected none with {}, whose maps are no powers, found {} bands",
+                                 method == Method::kMusic ? "method: music" : "average.kind: none", bands)});
   }
   if (method == Method::kDas && diagonal_removal && average.kind == AverageKind::kNone &&
       is_settled(path + "diagonal_removal") && is_settled(path + "average.kind")) {
@@ -329,7 +297,8 @@ ProcessorKind beamform_kind() {
           .meaning = "maps of sources by beamforming, near and far",
           .make = []() -> std::unique_ptr<KindSettings> { return std::make_unique<BeamformSettings>(); },
           .bands = [](const KindSettings& own) -> BandsOfProcessor {
-            return {.key = "bands.third_octave",
+            return {.key = dynamic_cast<const BeamformSettings&>(own).octave_hz.empty() ? "bands.third_octave"
+                                                                                        : "bands.octave",
                     .bands_hz = dynamic_cast<const BeamformSettings&>(own).bands_hz(),
                     .fewest_bins = 3.0,
                     .has_shares = true};

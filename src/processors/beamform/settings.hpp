@@ -90,7 +90,7 @@ class BeamformSettings : public KindSettings {
   /// size, assuming one frequency.
   [[nodiscard]] double estimated_pixels(std::size_t channels) const;
 
-  /// Third octaves, each from its lower to its upper edge (IEC 61260-1:2014, base 10).
+  /// Octaves, then third octaves.
   [[nodiscard]] std::vector<Band> bands_hz() const;
 
   /// Adds contradictions with a method that combines several snapshots.
@@ -111,7 +111,8 @@ class BeamformSettings : public KindSettings {
   [[nodiscard]] bool removes_own_noise() const { return diagonal_removal && method != Method::kDas; }
   PathChoice path_choice = PathChoice::kAuto;
   AverageSettings average;
-  std::vector<double> third_octave_hz = {};  ///< centres of bands that are mapped in place of single frequencies
+  std::vector<double> octave_hz = {};        ///< centres of bands that are mapped in place of single frequencies
+  std::vector<double> third_octave_hz = {};  ///< likewise
   double functional_exponent = 8.0;
   double loading = 0.01;
   int sources = 3;

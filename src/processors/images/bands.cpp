@@ -36,12 +36,14 @@ BandPlan plan_bands(const FrontEndSettings& front_end, Quantity quantity, double
   plan.lines = front_end.frequencies_hz.size();
   plan.sums_squares = quantity != Quantity::kActiveIntensity;
   const bool on_bins = schema::front_end_kind(front_end.kind).is_on_bins(front_end);
-  for (const Band& band : front_end.bands_hz) {
+  for (const Band& band : bands_of(front_end)) {
     std::vector<BandBin>& bins = plan.bands.emplace_back();
     for (const BinShare& one : bin_shares(band, front_end, sample_rate_hz)) {
       const double bin_hz = sample_rate_hz / front_end.window_samples;
-      bins.push_back({.frequency = index_of(one.bin, bin_hz, on_bins, plan.frequencies_hz),
-                      .weight = one.share / noise_bandwidth_bins(front_end.window)});
+      bins.push_back(
+          {.frequency = index_of(one.bin, bin_hz, on_bins, plan.frequencies_hz),
+           .weight = std::pow(10.0, weighting_db(front_end.weighting, static_cast<double>(one.bin) * bin_hz) / 10.0) *
+                     one.share / noise_bandwidth_bins(front_end.window)});
     }
   }
   return plan;

@@ -10,7 +10,8 @@ namespace nearfield {
 /// A spectrum that contributes to a band's mean square.
 struct BandBin {
   std::size_t frequency = 0;  ///< index of the plan's frequencies
-  double weight = 1.0;        ///< factor of its mean square: the bin's share over the noise bandwidth in bins
+  double weight =
+      1.0;  ///< factor of its mean square: the weighting times the bin's share over the noise bandwidth in bins
 };
 
 /// Spectra that an engine computes, and their combination to images of bands (docs/use/quantities.md).

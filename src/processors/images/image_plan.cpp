@@ -332,7 +332,7 @@ ResultHeader images_header(const ProcessorPlan& plan, const ImagePlan& images) {
     points.insert(points.end(), {point.x_m, point.y_m});
   }
   std::vector<double> bands;
-  for (const Band& band : plan.settings->front_end.bands_hz) {
+  for (const Band& band : bands_of(plan.settings->front_end)) {
     bands.insert(bands.end(), {band.low_hz, band.high_hz});
   }
   std::vector<double> surface_m;
@@ -355,6 +355,9 @@ ResultHeader images_header(const ProcessorPlan& plan, const ImagePlan& images) {
                             {"surface", surface_m},
                             {"normal", normals}});
   add_image_products(header, std::string(name_of(holography.quantity)), std::string(unit_of(holography.quantity)));
+  for (Product& product : header.products) {
+    product.quantity += product.name == "bands" ? words_of(plan.settings->front_end.weighting) : "";
+  }
   header.memory_hops = images.memory_hops();
   return header;
 }

@@ -25,11 +25,12 @@ OWN = {
     "beamform": ("kernels/processors/beamform.cl", "kernels/processors/beamform/"),
     "srp_phat": ("kernels/processors/srp_phat.cl", "kernels/processors/srp_phat/"),
     "spectrum": ("kernels/processors/spectrum.cl",),
+    "levels": ("kernels/processors/levels.cl",),
     "listen": ("kernels/processors/listen.cl",),
 }
 
 # Kinds named by a word that the field uses for much else: only the word in quotes, or its entry, names the kind.
-COMMON_WORDS = ("spectrum", "listen", "operators")
+COMMON_WORDS = ("spectrum", "levels", "listen", "operators")
 
 # A set-up without `processors` has one imager, of the section `holography`, whose choices are older than the table.
 FIRST = "the section `holography`, which sets up the first processor"

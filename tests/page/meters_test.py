@@ -196,6 +196,20 @@ class MetersTest(PageTest):
         self.assertEqual(self.text("#walk-table"), "")
         page.click("#walk-accept")
         self.says(page, "Microphone 6: −26.00 dB")
+        self.sound.tones = {}
+        self.says(page, "Put the calibrator on another microphone.")
+        self.sound.tones = {8: (67, 1000, 0)}
+        self.says(page, "Microphone 8: −27.00 dB")  # as far off as the one that was confirmed
+
+    def test_a_change_of_the_arrays_level_ends_the_walk(self):
+        page = self.began()
+        self.sound.tones = {2: (94.5, 1000, 0)}
+        self.says(page, "Microphone 2: +0.50 dB")
+        self.server.yaml = self.server.yaml.replace("-26", "-30")
+        self.server.disconnect()
+        self.until(page, "document.getElementById('walk-answer').textContent.startsWith('The array\\'s level or calibration was changed')")
+        self.assertIn("+0.50 dB", self.text("#walk-table"))
+        self.assertFalse(page.is_visible("#walk-set"))
 
     def test_a_walk_sets_the_bands_that_it_needs_and_is_recorded(self):
         self.server.answers["recordings"] = {"recordings": []}

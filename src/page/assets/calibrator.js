@@ -19,6 +19,8 @@ const kLive = ["pipe", "udp", "audio"];
 let walk = null;
 /** True until the walk is ended. */
 let isWalking = false;
+/** True if the array's level was changed since: its deviations are no more those of the level in effect. */
+let hasNewLevel = false;
 /** Scale of the levels when the walk began. */
 let scale = "";
 /** Name of its recording; empty: none. */
@@ -73,9 +75,9 @@ meters.onBands = (frame) => {
   if (!walk || !isWalking || bandOf(frame.bands_hz, walk.frequency_hz) < 0) return;
   if (scale === "" && known.config) scale = scaleText();
   if (scale !== scaleText()) {
-    say("The array's level or calibration was changed: what was measured before does not hold, and the walk has ended.");
-    walk.readings = [];
     end();
+    say("The array's level or calibration was changed: the walk has ended, and its deviations are from the former level.");
+    hasNewLevel = true;
     return;
   }
   walk.take(frame);
@@ -166,21 +168,19 @@ onClick("walk-set", () => askToSet(true));
 onClick("walk-not", () => askToSet(false));
 onClick("walk-sure", async () => {
   askToSet(false);
-  if (await answered(say, () => link.control({ command: "set", settings: [proposed] }), "The daemon prepares the new configuration …")) wasSet = true;
+  if (await answered(say, () => link.control({ command: "set", settings: [proposed] }), "The daemon prepares the new configuration …")) hasNewLevel = true;
   changed();
 });
-let wasSet = false;
-
 /** @param {Walk | null} now  that has ended */
 function showUse(now) {
   const summary = now?.summary() ?? null;
   const isOver = !isWalking && now !== null && summary !== null;
   element("walk-gains", HTMLElement).hidden = !(isOver && path);
   if (isOver && path) {
-    setText("walk-gains-text", "On the daemon's computer, this command makes gains of the recording, of phase 0 and for this frequency alone; with --start of a calibration by a field it scales that one:");
+    setText("walk-gains-text", "On the daemon's computer, this command makes gains of the recording, of phase 0 and for this frequency alone; with --start of a calibration by a field it scales that one. It judges the recording by itself: a tone that was refused here may count there. Where fewer than half of all microphones had the calibrator it ends with 65, but the gains are written.");
     setText("walk-command", commandOf(now));
   }
-  const use = isOver && !wasSet && known.config ? levelByMedian(summary.median_db) : { setting: "", text: "" };
+  const use = isOver && !hasNewLevel && known.config ? levelByMedian(summary.median_db) : { setting: "", text: "" };
   setText("walk-level-text", use.text);
   if (use.setting !== proposed) askToSet(false);
   proposed = use.setting;
@@ -191,7 +191,7 @@ function showUse(now) {
 function showForm() {
   const missing = missingSettings();
   const size = bytes_s();
-  if (!isRecordChosen) record.checked = known.isWritable && size < kSmall;
+  if (!isRecordChosen && Number.isFinite(size)) record.checked = known.isWritable && size < kSmall;  // else what was shown last holds
   record.disabled = !known.isWritable;
   setText("walk-size", Number.isFinite(size) ? `: ${number((60 * size) / 1e9, 2)} GB a minute` : "");
   element("walk-begin", HTMLButtonElement).disabled = missing.length > 0 && !known.isWritable;
@@ -206,7 +206,7 @@ subscribe(() => {
   if (!hasLevels) return;
   showForm();
   if (walk && isWalking) {
-    wasSet = false;
+    hasNewLevel = false;
     showWalk(walk);
   }
   if (walk) showResults(walk);

@@ -42,8 +42,14 @@ export const isOfMicrophones = (product) => product.axes.some((axis) => kChannel
 /** The processor whose levels are shown: "meters", or else the first one; empty if there is none. */
 export const metersOf = () => ["meters", ...known.processors].find((name) => known.processors.includes(name) && hasLevels(name)) ?? "";
 
-/** True if the input is samples, false if it is bits, null if neither is known. */
-export const isOfSamples = () => (known.status?.counted_in ? known.status.counted_in === "samples" : null);
+/** @type {boolean | null} */
+let ofSamples = null;
+
+/** True if the input is samples, false if it is bits, null if the daemon has never said it. A status may be missing for a moment. */
+export function isOfSamples() {
+  if (known.status?.counted_in) ofSamples = known.status.counted_in === "samples";
+  return ofSamples;
+}
 
 /** Peak of full scale, Pa; NaN where the daemon does not know it. */
 export function fullScale_pa() {

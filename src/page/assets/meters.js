@@ -6,7 +6,7 @@ import { contextOf, placesOfMicrophones } from "./panels.js";
 import { colours } from "./scene.js";
 import { changed, known, subscribe, view } from "./store.js";
 import { link } from "./stream.js";
-import { number } from "./units.js";
+import { number, settingIn } from "./units.js";
 
 const kMostBars = 64;
 const kRange_db = { map: 50, bars: 100 };
@@ -105,11 +105,11 @@ function drawMap(context, { width, height, top, range, colour }, level) {
   places = meters.channels.map((number_) => ({ x: width / 2 + (all[number_].x - 0.5) * room, y: (height - below) / 2 + (all[number_].y - 0.5) * room }));
   places.forEach(({ x, y }, i) => {
     context.beginPath();
-    context.arc(x, y, radius, 0, 2 * Math.PI);
-    context.fillStyle = colourAt((powerLevel(level[i]) - top + range) / range);
+    if (meters.isOver[i]) context.rect(x - radius, y - radius, 2 * radius, 2 * radius);  // the form differs as well as the colour
+    else context.arc(x, y, radius, 0, 2 * Math.PI);
+    context.fillStyle = meters.isOver[i] ? colour("--over") : colourAt((powerLevel(level[i]) - top + range) / range);
+    context.strokeStyle = colour(meters.isOver[i] ? "--text" : "--line");
     if (level[i] > 0) context.fill();
-    context.strokeStyle = colour(meters.isOver[i] ? "--over" : "--line");
-    context.lineWidth = meters.isOver[i] ? 2 : 1;
     if (meters.isOver[i] || !(level[i] > 0)) context.stroke();
   });
   for (let x = 0; x < width; ++x) {
@@ -205,10 +205,12 @@ function rowsOfOne() {
 function sourceText() {
   const name = metersOf();
   if (!name) return "";
-  const unknown = isOfSamples() && known.status.input && known.status.input.pascal_per_unit === null
+  const unknown = isOfSamples() && known.status?.input?.pascal_per_unit === null
     ? " The unit of the samples is not known (array.pascal_per_unit): levels are right only if 1 is 1 Pa." : "";
   const missed = meters.missed > 0 ? `, without ${meters.missed} of ${meters.frames + meters.missed} windows, which this page did not receive` : "";
-  return `Levels re 20 µPa by the processor ${name}. Peaks and overloads since ${meters.since.toLocaleTimeString("sv")}${missed}.${unknown}`;
+  const heard = (known.rings[name]?.rate_hz * Number.parseInt(settingIn(known.config, `  ${name}`, "window_samples"), 10)) / known.status?.input?.sample_rate_hz;
+  const between = heard < 0.97 ? ` Windows are ${Math.round(100 * heard)} % of the time: what is between them is not measured.` : "";
+  return `Levels re 20 µPa by the processor ${name}. Peaks and overloads since ${meters.since.toLocaleTimeString("sv")}${missed}.${between}${unknown}`;
 }
 
 subscribe(() => {

@@ -36,7 +36,7 @@ const kFar_db = 20;
 /** Time without the calibrator after which the same microphone is read again. */
 const kLifted_s = 0.5;
 /** Longest time between two frames of one reading. */
-const kGap_s = 1;
+const kGap_s = 3;
 /** Nominal centres of the third octaves in which the tone is looked for, Hz. */
 export const kCentres_hz = [200, 250, 315, 400, 500, 630, 800, 1000, 1250, 1600, 2000, 2500, 3150, 4000];
 /** Ratio of the limits of the bands that are judged: third octaves. */
@@ -90,8 +90,10 @@ export class Walk {
     /** The microphone that was read last, until the calibrator is lifted; -1: none. */
     this.held = -1;
     this.heldAt_s = NaN;
-    /** The microphone whose large deviation is confirmed. */
+    /** The microphone whose large deviation is confirmed; -1: none. */
     this.confirmed = -1;
+    /** The last large deviation that was confirmed, dB: others near it need no confirmation. */
+    this.usual_db = 0;
     /** @type {(channel: number) => boolean} true if a microphone is at full scale */
     this.isOver = () => false;
   }
@@ -112,7 +114,7 @@ export class Walk {
   #judge({ time_s, channels, bands_hz, bands, level }) {
     const band = bands[bandOf(bands_hz, this.frequency_hz)];
     const [inBand, inAll] = [loudestOf(band), loudestOf(level)];
-    const isNear = (/** @type {number} */ power) => decibels(power, this.reference) > -kFar_db;
+    const isNear = (/** @type {number} */ power) => decibels(power, this.reference) > Math.min(0, this.usual_db) - kFar_db;
     const refused = (/** @type {number} */ at, /** @type {string} */ text) => {
       this.#forget();
       return /** @type {Finding} */ ({ kind: "refused", channel: channels[at], text });
@@ -172,10 +174,12 @@ export class Walk {
       return { kind: "refused", channel, text: `Not steady: the level of microphone ${channel} varied by ${spread_db.toFixed(2)} dB in ${heard_s.toFixed(1)} s, and less than ${kSteady_db} dB are needed.` };
     }
     const deviation_db = decibels(powers.reduce((sum, one) => sum + one, 0) / powers.length, this.reference);
-    if (Math.abs(deviation_db) > kFar_db && this.confirmed !== channel) {
+    const isFar = Math.min(Math.abs(deviation_db), Math.abs(deviation_db - this.usual_db)) > kFar_db;
+    if (isFar && this.confirmed !== channel) {
       const way = deviation_db < 0 ? "below" : "above";
       return { kind: "far", channel, text: `Microphone ${channel} has a steady tone, but ${Math.abs(deviation_db).toFixed(1)} dB ${way} ${number(this.level_db)} dB by its present sensitivity. Take it only if the calibrator is on it.` };
     }
+    if (isFar) this.usual_db = deviation_db;
     this.readings.push({ channel, deviation_db });
     this.held = channel;
     return { kind: "found", channel, text: `Microphone ${channel}: ${this.#text(channel)}.` };

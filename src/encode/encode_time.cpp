@@ -107,10 +107,10 @@ EncodeReport encode_recording(const Recording& recording, const std::filesystem:
   const double rms_pa = rms_of_loudest_segment(recording, dead);
   require_sound(recording.place, rms_pa);
   constexpr std::uint64_t kMostValues = std::uint64_t{1} << 24U;
-  const SampleLevels levels = levels_of(SampleSource{.channels = recording.channels,
-                                                     .samples = recording.samples,
-                                                     .read = recording.read,
-                                                     .channels_of_file = options.channels},
+  const SampleLevels levels = levels_of(SampledChannels{.channels = recording.channels,
+                                                        .samples = recording.samples,
+                                                        .read = recording.read,
+                                                        .channels_of_file = options.channels},
                                         kMostValues);
   Resampler resampler(recording.channels, recording.sample_rate_hz, options.clock_hz);
   const MeasurementGeometry measurement{

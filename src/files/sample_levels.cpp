@@ -15,7 +15,7 @@ constexpr double kReference_pa = 20e-6;
 /// Running sums of one channel, and the run of equal samples at either extreme.
 class ChannelSums {
  public:
-  void add(float sample, std::uint64_t at) {
+  void add(float sample, std::uint64_t at, double limit) {
     ++samples_;
     const auto value = static_cast<double>(sample);
     if (!std::isfinite(value)) {
@@ -33,6 +33,7 @@ class ChannelSums {
       peak_ = std::abs(value);
       peak_sample_ = at;
     }
+    at_limit_ += std::abs(value) >= limit ? 1 : 0;
     top_.add(value);
     bottom_.add(-value);
   }
@@ -47,6 +48,7 @@ class ChannelSums {
             .mean = mean + shift_,
             .peak = peak_,
             .clipped = variance > 0.0 ? clipped : 0,  // a constant does not clip
+            .at_limit = at_limit_,
             .non_finite = non_finite_,
             .peak_sample = peak_sample_,
             .samples = samples_};
@@ -97,11 +99,13 @@ class ChannelSums {
   double peak_ = 0.0;
   std::uint64_t peak_sample_ = 0;
   std::uint64_t samples_ = 0;
+  std::uint64_t at_limit_ = 0;
   std::uint64_t non_finite_ = 0;
   bool is_first_ = true;
 };
 
-void add_piece(const SampleSource& source, std::uint64_t first, std::uint64_t count, std::vector<ChannelSums>& sums) {
+void add_piece(const SampledChannels& source, std::uint64_t first, std::uint64_t count,
+               std::vector<ChannelSums>& sums) {
   constexpr std::uint64_t kBlockValues = std::uint64_t{1} << 18U;
   const std::uint64_t channels = sums.size();
   const std::uint64_t block = std::max<std::uint64_t>(1, kBlockValues / channels);
@@ -111,7 +115,7 @@ void add_piece(const SampleSource& source, std::uint64_t first, std::uint64_t co
     values.resize(static_cast<std::size_t>(samples * channels));
     source.read(first + done, values);
     for (std::size_t i = 0; i < values.size(); ++i) {
-      sums[i % channels].add(values[i], first + done + i / channels);
+      sums[i % channels].add(values[i], first + done + i / channels, source.limit);
     }
   }
   for (ChannelSums& sum : sums) {
@@ -143,8 +147,7 @@ double SampleLevels::median_rms() const {
   return rms.empty() ? 0.0 : rms[rms.size() / 2];
 }
 
-SampleLevels levels_of(const SampleSource& source, std::uint64_t most_values) {
-  constexpr std::uint64_t kPieces = 16;
+SampleLevels levels_of(const SampledChannels& source, std::uint64_t most_values, std::uint64_t pieces) {
   const auto channels = static_cast<std::uint64_t>(source.channels);
   const std::uint64_t all = source.samples;
   std::vector<ChannelSums> sums(channels);
@@ -154,11 +157,11 @@ SampleLevels levels_of(const SampleSource& source, std::uint64_t most_values) {
     add_piece(source, 0, all, sums);
     levels.samples = all;
   } else {
-    const std::uint64_t piece = std::max<std::uint64_t>(1, most_values / channels / kPieces);
-    for (std::uint64_t i = 0; i < kPieces; ++i) {
-      add_piece(source, (all - piece) / (kPieces - 1) * i, piece, sums);
+    const std::uint64_t piece = std::max<std::uint64_t>(1, most_values / channels / pieces);
+    for (std::uint64_t i = 0; i < pieces; ++i) {
+      add_piece(source, pieces == 1 ? (all - piece) / 2 : (all - piece) / (pieces - 1) * i, piece, sums);
     }
-    levels.samples = kPieces * piece;
+    levels.samples = pieces * piece;
   }
   for (std::size_t i = 0; i < sums.size(); ++i) {
     levels.channels.push_back(sums[i].level(source.full_scale));
@@ -169,10 +172,11 @@ SampleLevels levels_of(const SampleSource& source, std::uint64_t most_values) {
 }
 
 SampleLevels levels_of(const TimeDataReader& reader, std::uint64_t most_values) {
-  SampleSource source{.channels = reader.channels(),
-                      .samples = reader.samples(),
-                      .read = [&reader](std::uint64_t first, std::span<float> values) { reader.read(first, values); },
-                      .full_scale = reader.full_scale()};
+  SampledChannels source{
+      .channels = reader.channels(),
+      .samples = reader.samples(),
+      .read = [&reader](std::uint64_t first, std::span<float> values) { reader.read(first, values); },
+      .full_scale = reader.full_scale()};
   for (int channel = 0; channel < reader.channels(); ++channel) {
     source.channels_of_file.push_back(reader.channel_of_file(channel));
   }

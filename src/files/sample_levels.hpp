@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@ struct ChannelLevel {
   double mean = 0.0;
   double peak = 0.0;              ///< largest magnitude
   std::uint64_t clipped = 0;      ///< samples in runs of kClippedRun or more at its extreme, if that is a limit
+  std::uint64_t at_limit = 0;     ///< number of samples with SampledChannels::limit or a larger magnitude
   std::uint64_t non_finite = 0;   ///< number of NaN and infinite samples
   std::uint64_t peak_sample = 0;  ///< position of the peak
   std::uint64_t samples = 0;      ///< number of examined samples
@@ -42,18 +44,19 @@ inline constexpr double kLoudest_db = 200.0;
 inline constexpr double kSoftest_db = 0.0;
 
 /// Samples of some channels from any source.
-struct SampleSource {
+struct SampledChannels {
   int channels = 0;
   std::uint64_t samples = 0;
   /// Reads [sample][channel] from a sample on.
   std::function<void(std::uint64_t first_sample, std::span<float> values)> read;
-  std::vector<int> channels_of_file = {};  ///< [channel] number in the file; empty: same as the index
-  std::optional<double> full_scale = {};   ///< set for integers
+  std::vector<int> channels_of_file = {};                  ///< [channel] number in the file; empty: same as the index
+  std::optional<double> full_scale = {};                   ///< set for integers
+  double limit = std::numeric_limits<double>::infinity();  ///< magnitude from which on a sample counts as at_limit
 };
 
-/// Reads all of a recording of up to `most_values` samples over all channels, else evenly spread pieces of about that
-/// many.
-SampleLevels levels_of(const SampleSource& source, std::uint64_t most_values);
+/// Reads all of a recording of up to `most_values` samples over all channels, else `pieces` evenly spread pieces of
+/// about that many together, each in one go.
+SampleLevels levels_of(const SampledChannels& source, std::uint64_t most_values, std::uint64_t pieces = 16);
 SampleLevels levels_of(const TimeDataReader& reader, std::uint64_t most_values);
 
 /// "each sample is 0", for silent channels; if only pieces were read, the text says so.

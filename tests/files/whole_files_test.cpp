@@ -363,6 +363,24 @@ TEST(SampleLevels, AreThoseOfATone) {
   EXPECT_NEAR(spread.channels[1].rms, 0.5, 0.02);
 }
 
+TEST(SampleLevels, AnOnlyPieceIsTheMiddleAndLimitsAreCounted) {
+  std::vector<std::uint64_t> places;
+  const auto read = [&](std::uint64_t first, std::span<float> values) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::uint64_t place = first + i / 2;
+      places.push_back(place);
+      values[i] = static_cast<float>(place);
+    }
+  };
+  const SampledChannels ramp{.channels = 2, .samples = 1000, .read = read, .limit = 507.0};
+  const SampleLevels levels = levels_of(ramp, 20, 1);
+  EXPECT_EQ(levels.samples, 10U);
+  EXPECT_EQ(places.front(), 495U);
+  EXPECT_EQ(places.back(), 504U);
+  EXPECT_EQ(levels.channels[1].at_limit, 0U);
+  EXPECT_EQ(levels_of(ramp, 2000).channels[0].at_limit, 493U);
+}
+
 TEST(SampleLevels, ClippedSamplesAreCounted) {
   const TempFolder folder;
   std::vector<float> samples = tone();

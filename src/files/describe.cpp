@@ -137,14 +137,11 @@ void add_levels(Facts& facts, const TimeDataReader& reader, bool is_pascal) {
   std::uint64_t non_finite = 0;
   std::uint64_t clipped = 0;
   std::size_t clipped_channels = 0;
-  double mean = 0.0;
   for (const ChannelLevel& channel : levels.channels) {
     non_finite += channel.non_finite;
     clipped += channel.clipped;
     clipped_channels += channel.clipped > 0 ? 1 : 0;
-    mean = std::abs(channel.mean) > std::abs(mean) ? channel.mean : mean;
   }
-  facts.add("", "largest mean (DC) {:.4g}{}", mean, is_pascal ? " Pa" : "");
   if (clipped > 0) {
     facts.add("", "{} samples of {} channels stay at their channel's extreme, {} or more in a row: clipped?", clipped,
               clipped_channels, kClippedRun);

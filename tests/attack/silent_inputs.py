@@ -307,7 +307,7 @@ def masks_json(path, mistake):
 OF_PLACES = [mistake for mistake in MISTAKES if mistake != "another rate"]
 REFUSALS = (64, 65, 66, 78)
 # What differs from file to file without a meaning to a reader: sizes, times, the mean of noise.
-UNTELLING = re.compile(r"\bs$|kept in|^created|error|^file |largest mean")
+UNTELLING = re.compile(r"\bs$|kept in|^created|error|^file |largest offset")
 REPLAY = ["replay", "{file}", "-o", "{out}", "--frames", "1", "--engine", "reference", "-c", "{lab}"]
 READ = [["inspect", "{file}", "-c", "{lab}"], REPLAY]
 WITH_UNIT = [command + ["--set", "array.pascal_per_unit=1"] for command in READ]

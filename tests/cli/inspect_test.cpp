@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -80,6 +81,51 @@ TEST(Inspect, SaysWhichMicrophonesLookBad) {
   const auto text = test::run_nearfield("inspect " + (folder / "spoiled.h5"));
   EXPECT_THAT(text.output, HasSubstr("4 of 120 look bad, by 32 windows at "));
   EXPECT_THAT(text.output, HasSubstr("microphone 64 (row 6, column 4): stuck, masked by default\n"));
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+TEST(Inspect, SaysHowLoudEachMicrophoneIs) {
+  const test::TemporaryFolder folder;
+  simulate(folder);
+  const json statistics = inspected(folder / "c.h5")["statistics"];
+  ASSERT_EQ(statistics["microphones"].size(), 120U);
+  EXPECT_EQ(statistics["levels"], "dB re 20 uPa");
+  const json& dead = statistics["microphones"][37];
+  EXPECT_EQ(dead["remarks"], json::array({"constant"})) << dead;
+  EXPECT_TRUE(dead["level_db"].is_null());
+  const json& one = statistics["microphones"][38];
+  EXPECT_EQ(one["channel"], 38);
+  EXPECT_NEAR(one["line"]["level_db"].get<double>(), one["level_db"].get<double>(), 6.0);
+  EXPECT_EQ(one["third_octaves_db"].size(), statistics["third_octaves_hz"].size());
+
+  const std::string brief = test::run_nearfield("inspect " + (folder / "c.h5")).output;
+  EXPECT_THAT(brief, HasSubstr("\nstatistics    median "));
+  EXPECT_THAT(brief, HasSubstr("microphone 37 (row 3, column 7): offset "));
+  const std::string all = test::run_nearfield("inspect --microphones " + (folder / "c.h5")).output;
+  EXPECT_EQ(count_of(all, "column"), count_of(brief, "column") + 119) << all;
+}
+
+// Neither an array nor a unit is known, and no microphone can be compared with neighbours.
+TEST(Inspect, SaysHowLoudChannelsWithoutAnArrayAre) {
+  const test::TemporaryFolder folder;
+  std::vector<float> values(std::size_t{5} * 4800);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t sample = i / 5;
+    values[i] = i % 5 == 3 ? 0.0F : 0.02F * std::sin(0.13F * static_cast<float>(sample));
+  }
+  write_time_data(folder / "t.h5", 48000.0, 5, values);
+  const std::string text = test::run_nearfield("inspect " + (folder / "t.h5")).output;
+  EXPECT_THAT(text, HasSubstr("\nmicrophones   not judged: "));
+  EXPECT_THAT(text, HasSubstr("\nstatistics    median 57.0 dB re 20 uPa rms"));
+  EXPECT_THAT(text, HasSubstr("0 overloaded, 1 silent\n")) << text;
+  EXPECT_THAT(text, HasSubstr("channel 3 of the file: silent\n"));
 }
 
 TEST(Inspect, LeavesOutWhatTheSettingsMask) {
@@ -186,7 +232,9 @@ TEST(Inspect, SaysWhyItCannotJudge) {
          "sources:\n  - {kind: monopole, frequency_hz: 1000, x_m: 0.0, y_m: 0.0, z_m: -0.03, volume_velocity_m3_s: "
          "1.0e-4}\n";
   ASSERT_EQ(test::run_nearfield("simulate " + (folder / "line.yaml") + " -o " + (folder / "line.h5")).exit_code, 0);
-  EXPECT_THAT(inspected(folder / "line.h5")["microphones"]["reason"], HasSubstr("too few microphones a side"));
+  const json line = inspected(folder / "line.h5");
+  EXPECT_THAT(line["microphones"]["reason"], HasSubstr("too few microphones a side"));
+  EXPECT_EQ(line["statistics"]["microphones"].size(), 32U);
 }
 
 }  // namespace

@@ -87,7 +87,6 @@ TEST(Describe, TimeData) {
             "unit          Pa\n"
             "array         not stated (comes from the configuration)\n"
             "levels        loudest channel 0 of the file: silent, peak 0 Pa; median silent\n"
-            "              largest mean (DC) 0 Pa\n"
             "              all 4800 samples of all channels that were looked at are constant, expected a sound\n");
 }
 

@@ -6,6 +6,7 @@
 #include "files/files.hpp"
 #include "files/nfr/nfr_convert.hpp"
 #include "files/results_file.hpp"
+#include "pipeline/microphones/microphone_statistics.hpp"
 #include "pipeline/recording.hpp"
 #include "pipeline/replay.hpp"
 #include "recording/recorder.hpp"
@@ -241,6 +242,24 @@ TEST(Convert, InspectDescribesIt) {
                            "of epoch 1: 2 lines of YAML", "surface of epoch 1: 5 frames of cutoff_rad_per_m, slope",
                            "5 of epoch 1: pressure in Pa", "stopped", "0 bytes of an incomplete record"}) {
     EXPECT_NE(text.find(fact), std::string::npos) << fact << "\n" << text;
+  }
+}
+
+TEST(Convert, MicrophonesKeepTheirStatistics) {
+  const TemporaryFolder folder;
+  const std::string path = record(folder);
+  nfr::Reader reader{std::filesystem::path(path)};
+  (void)nfr::convert_bits(reader, folder / "bits.h5", {}, {});
+  const MicrophoneStatistics recorded = statistics_of_file(path, {}).value();
+  const MicrophoneStatistics converted = statistics_of_file(folder / "bits.h5", {}).value();
+  EXPECT_EQ(recorded.missing, 54U) << "samples 42 to 95, which depend on bit-times 2000 to 2699 and 3000 to 3049";
+  EXPECT_EQ(converted.missing, 54U);
+  ASSERT_EQ(recorded.microphones.size(), converted.microphones.size());
+  EXPECT_GT(recorded.microphones[31].level.rms, 0.0);
+  for (std::size_t i = 0; i < recorded.microphones.size(); ++i) {
+    EXPECT_EQ(recorded.microphones[i].level.rms, converted.microphones[i].level.rms) << i;
+    EXPECT_EQ(recorded.microphones[i].level.non_finite, 0U) << i;
+    EXPECT_EQ(recorded.microphones[i].level.samples, 209 - 20 - 54U) << i;
   }
 }
 

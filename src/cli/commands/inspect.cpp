@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/commands/inspect_statistics.hpp"
 #include "config/config.hpp"
 #include "config/device_choice.hpp"
 #include "core/error.hpp"
@@ -23,6 +24,7 @@
 #include "engine/microphone_watch.hpp"
 #include "files/files.hpp"
 #include "pipeline/microphones/microphone_inspection.hpp"
+#include "pipeline/microphones/microphone_statistics.hpp"
 #include "simulate/scene.hpp"
 
 namespace nearfield::cli {
@@ -36,6 +38,7 @@ struct InspectArguments {
   std::vector<std::string> overrides;
   std::string device;
   bool json = false;
+  bool microphones = false;
 };
 
 /// The result of an inspection, or the reason of its failure.
@@ -82,6 +85,27 @@ Judgement judge(const InspectArguments& arguments) {
     judgement.reason = message_for_owner(error);
   }
   return judgement;
+}
+
+/// Statistics of the microphones, or the reason why there are none; empty for files without signals.
+struct SignalReport {
+  std::optional<MicrophoneStatistics> found;
+  std::string reason;
+};
+
+SignalReport report_on_signals(const InspectArguments& arguments, Settings settings,
+                               const std::optional<ArrayGeometry>& geometry) {
+  choose_device(settings.device, arguments.device);
+  SignalReport report;
+  try {
+    report.found = statistics_of_file(arguments.path, settings);
+  } catch (const Error& error) {  // too short, no device: other results are still printed
+    report.reason = message_for_owner(error);
+  }
+  if (report.found && !report.found->geometry) {
+    report.found->geometry = geometry;
+  }
+  return report;
 }
 
 /// Adds a description of the microphones' positions, from the file or the settings.
@@ -277,23 +301,34 @@ void run(const InspectArguments& arguments) {
     return;
   }
   const bool are_given = !arguments.config.empty() || !arguments.overrides.empty();
-  const ArraySettings array = are_given ? load_settings(arguments.config, arguments.overrides).array : ArraySettings();
-  std::vector<FileFact> facts = facts_of_file(arguments.path, array.pascal_per_unit, array.channels);
+  const Settings given = are_given ? load_settings(arguments.config, arguments.overrides) : Settings();
+  std::vector<FileFact> facts = facts_of_file(arguments.path, given.array.pascal_per_unit, given.array.channels);
   const FileKind kind = detect_file_kind(arguments.path);
   std::optional<Judgement> judgement;
+  std::optional<SignalReport> signals;
   if (has_microphones(kind)) {
     judgement = judge(arguments);
+    signals = report_on_signals(arguments, given, judgement->geometry);
   }
   if (arguments.json) {
     json object{{"facts", to_json(facts)}};
     if (judgement) {
       object["microphones"] = to_json(*judgement);
     }
+    if (signals && (signals->found || !signals->reason.empty())) {
+      object["statistics"] = signals->found ? json_of(*signals->found) : json{{"reason", signals->reason}};
+    }
     fmt::print("{}\n", object.dump(2, ' ', false, json::error_handler_t::replace));
     return;
   }
   if (judgement) {
     add_facts(facts, *judgement);
+  }
+  if (signals && signals->found) {
+    const std::vector<FileFact> lines = facts_of(*signals->found, arguments.microphones);
+    facts.insert(facts.end(), lines.begin(), lines.end());
+  } else if (signals && !signals->reason.empty()) {
+    facts.push_back({"statistics", "none: " + signals->reason});
   }
   add_next(facts, next_steps(kind, facts, arguments));
   fmt::print("{}", text_of(facts));
@@ -311,6 +346,8 @@ void add_inspect(CLI::App& app) {
                    "any of Nearfield's files, a recording, time data (HDF5, WAV, RF64, UFF, MAT), a scene or settings")
       ->required();
   command->add_flag("--json", arguments->json, "print it as JSON");
+  command->add_flag("--microphones", arguments->microphones,
+                    "print level, peak, offset and loudest line of every microphone, not only of those that stand out");
   command->add_option("-c,--config", arguments->config,
                       "settings, YAML (- is standard input): of the array, where the file does not say");
   command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")

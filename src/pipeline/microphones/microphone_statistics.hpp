@@ -2,11 +2,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "core/settings.hpp"
 #include "files/sample_levels.hpp"
+#include "pipeline/microphones/signal_input.hpp"
 
 namespace nearfield {
 
@@ -23,13 +23,6 @@ enum class SignalRemark {
 };
 inline constexpr int kSignalRemarks = 8;
 inline constexpr double kOutlier_db = 30.0;
-
-/// Unit of a recording's samples.
-enum class SignalUnit {
-  kPascal,
-  kFullScale,  ///< integers whose unit is not stated
-  kOwn,        ///< floats whose unit is not stated
-};
 
 /// Statistic of one microphone's signal.
 struct MicrophoneStatistic {

@@ -39,6 +39,7 @@ IMAGERS_COMPARED = "a benchmark that compares imagers"
 CUTS_COMPARED = "a benchmark that compares how one processor's kernels are cut"
 EXCEPTIONS = {
     ("src/cli/commands/beampattern.cpp", "beamform"): "the command that shows what one processor's steering does",
+    ("src/cli/commands/levels.cpp", "levels"): "a command, which takes the results of all processors",
     ("src/cli/commands/new.cpp", "beamform"): "the configuration that it writes",
     ("src/cli/commands/new.cpp", "dot_product"): "the configuration that it writes",
     ("src/cli/commands/replay.cpp", "listen"): "--wav is refused before a long run, where no processor makes beams",

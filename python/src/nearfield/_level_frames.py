@@ -18,13 +18,13 @@ from nearfield.weightings import band_of, mean_gain, weighting_db
 Block = tuple[Array, Array, float]  # ends of times in s [time], mean squares [time, column], usual step in s or 0
 
 _MAPS = (("y", "x"), ("elevation", "azimuth"))
-_COUNTED = ("channel", "point", "beam", "sector")
+_COUNTED = ("channel", "microphone", "point", "beam", "sector")
 _FIRST = ("images", "map", "level", "beams", "bands", "points", "sectors")  # products, where none is named
 
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """What is wanted: `weighting` "" is that of the data, or A; `parts` are those of an octave, 0 for no bands; places are in the unit of their axes."""
+    """Choice of levels: `weighting` "" is that of the data, or A; `parts` are those of an octave, 0 for no bands; places are in the unit of their axes."""
 
     weighting: str = ""
     parts: int = 0

@@ -1,4 +1,4 @@
-"""Where :mod:`nearfield.sound_levels` takes mean squares over time from: samples of microphones and beams, and frames of files."""
+"""Sources of mean squares over time for :mod:`nearfield.sound_levels`: samples of microphones and beams, and frames of files."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from nearfield.errors import DataError
 from nearfield.weightings import SETTLED, Band, Filter, FilteredSquares, bands_between
 
 _GROUP = 16  # channels that are filtered together
-_SAMPLES = 1 << 17  # of a block
-_ROWS = 4096  # frames of a block
+_SAMPLES = 1 << 17  # a block
+_ROWS = 4096  # frames a block
 _EXPECTED = "expected images (.h5), a recording (.nfr), or time data (.h5 or .wav)"
 _OF_BITS = "nearfield replay makes levels of it: of images, or of the microphones by a processor"
 

@@ -91,7 +91,7 @@ def _measured(source: Source) -> list[Level]:
     for ends_s, squares, step_s in source.blocks():
         meter.push(ends_s, squares, step_s)
     if not meter.count.any():
-        raise DataError(f"{source.title}: expected values, found none that is a number and whose frame has no flag", 65)
+        raise DataError(" ".join([f"{source.title}: expected values, found none that is a number and whose frame has no flag.", *source.notes]).rstrip("."), 65)
     lost = int(meter.lost[meter.count > 0].max())
     if lost:
         source.notes.append(f"{lost} of {lost + int(meter.count[meter.count > 0].min())} {source.lost_words} are flagged, missing or no numbers, and are left out.")
@@ -186,7 +186,7 @@ class Live:
         of_entry = [i for i, column in enumerate(self.columns) if column.place == entry]
         self.shown = next((i for i in of_entry if self.columns[i].of in ("", "sum")), of_entry[0])
         self.meter = Meter(len(self.columns))
-        self.frames = self.lost = 0
+        self.frames = self.flagged = self.absent = 0
         self.step_s = 0.0
         self._first: tuple[int, int] | None = None  # time and sequence of the first frame
         self._sequence, self._hops, self._at_s, self._offset_s = 0, 0, 0.0, 0.0
@@ -198,7 +198,8 @@ class Live:
         is_lost = bool(frame.flags & _DOUBTFUL)
         absent, at_s = self._absent(frame)
         self.frames += 1
-        self.lost += absent + is_lost
+        self.flagged += is_lost
+        self.absent += absent
         if self._is_signal:
             samples = values.reshape(-1, values.shape[-1]).T.astype(np.float64)
             missing = min(absent * len(samples), round(self._rate_hz))
@@ -222,6 +223,10 @@ class Live:
         self.step_s = span_s * self._hops / (frame.sequence - self._first[1])
         self._at_s = max(self._at_s, self._offset_s + span_s)
         return hops // self._hops - 1, self._at_s
+
+    @property
+    def lost(self) -> int:
+        return self.absent + self.flagged
 
     def flush(self) -> None:
         if self._waiting:
@@ -270,6 +275,7 @@ def live(socket: str | None, choice: Choice, duration_s: float, form: str) -> No
         raise NoInputError(f"{where}expected a ring of nearfieldd{f' with the processor {choice.processor}' if choice.processor else ''}: {error.message}", 66) from error
     with ring:
         meter = Live(ring, choice)
+        ring.latest()  # frames from before the command are none of its
         column, ended = meter.columns[meter.shown], None
         title = f"{ring.layout.processor}, {meter.product.name} ({meter.product.quantity})"
         if form != "json":
@@ -292,7 +298,8 @@ def live(socket: str | None, choice: Choice, duration_s: float, form: str) -> No
             raise ended or DataError(f"{title}: expected frames with numbers, found none in {meter.frames} frames", 65)
         step_s = 0.0 if is_signal(meter.product) else meter.step_s
         found = levels_of(meter.columns, meter.meter, meter.unit, step_s)
-        notes = [*meter.notes, f"{meter.frames} frames; {meter.lost} more were lost or flagged." if meter.lost else f"{meter.frames} frames, none lost."]
+        counts = f"{meter.frames} frames, {meter.flagged} of them left out for a flag that makes levels doubtful; {meter.absent} more were lost."
+        notes = [*meter.notes, counts]
         if form != "csv":
             _print(found, title, notes, form)
         if ended is not None:

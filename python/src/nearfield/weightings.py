@@ -23,7 +23,7 @@ SETTLED = 5.0  # time constants after which a time-weighted level of a steady so
 EXCEEDED_PERCENT = (10, 50, 90)
 
 _POLES_HZ = (20.598997, 107.65265, 737.86223, 12194.217)  # annex E
-_ORDER = 6  # of the low-pass from which bands are made: white noise in a band has 0.05 dB too much
+_ORDER = 6  # order of the low-pass that bands are made from: white noise in a band has 0.05 dB too much
 _NOMINAL = (1.0, 1.25, 1.6, 2.0, 2.5, 3.15, 4.0, 5.0, 6.3, 8.0)
 
 Response = Callable[[Array], Array]
@@ -195,15 +195,14 @@ class Meter:
     """A sound level meter for several columns of mean squares: F and S, the mean, and what is exceeded for a share of the time.
 
     F and S start at 0. Their least values, and the percentiles of F, count once five time constants have passed; a column that is shorter has no figure of that
-    time weighting. Where values are missing both stand still but for `LONGEST_S`.
+    time weighting. Where more than four values in a row are missing both stand still.
     """
 
-    LONGEST_S = 0.025
     _STEP_DB, _LOW_DB, _HIGH_DB = 0.05, -60.0, 220.0  # steps of the distribution of levels
 
     def __init__(self, columns: int) -> None:
         self.count, self.lost = np.zeros(columns, np.int64), np.zeros(columns, np.int64)
-        self.seconds = np.zeros(columns)  # that the time weightings have seen
+        self.seconds = np.zeros(columns)  # time of each column that F and S have seen
         self.now = {constant: np.zeros(columns) for constant in (FAST_S, SLOW_S)}
         self._sum = np.zeros(columns)
         self._most = {constant: np.zeros(columns) for constant in self.now}
@@ -224,7 +223,7 @@ class Meter:
         times_s = np.where(is_number, np.asarray(ends_s)[:, np.newaxis], -np.inf)
         latest_s = np.maximum.accumulate(np.concatenate([np.where(np.isnan(self._last_s), -np.inf, self._last_s)[np.newaxis], times_s]), axis=0)
         before_s = np.where(np.isfinite(latest_s[:-1]), latest_s[:-1], np.asarray(ends_s)[:, np.newaxis] - step_s)
-        steps_s = np.where(is_number, np.clip(np.asarray(ends_s)[:, np.newaxis] - before_s, 0.0, max(self.LONGEST_S, step_s)), 0.0)
+        steps_s = np.where(is_number, np.clip(np.asarray(ends_s)[:, np.newaxis] - before_s, 0.0, 4.0 * step_s), 0.0)
         self._last_s = np.where(np.isfinite(latest_s[-1]), latest_s[-1], np.nan)
         seconds = self.seconds + np.cumsum(steps_s, axis=0)
         self.seconds = seconds[-1]

@@ -1,6 +1,7 @@
 #include "config/config.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -54,7 +55,12 @@ YAML::Node nest(const std::vector<std::string>& segments, const YAML::Node& valu
   return node;
 }
 
-YAML::Node parse_override(const std::string& text) {
+struct Override {
+  std::vector<std::string> segments;  ///< parts of the key
+  YAML::Node value;
+};
+
+Override parse_override(const std::string& text) {
   const std::size_t equals = text.find('=');
   const std::string key = text.substr(0, equals);
   const std::vector<std::string> segments = split_key(key);
@@ -65,9 +71,14 @@ YAML::Node parse_override(const std::string& text) {
   }
   const std::string value = text.substr(equals + 1);
   if (value == "-") {  // standard input; "-" would start a list entry in YAML
-    return nest(segments, YAML::Node(value));
+    return {segments, YAML::Node(value)};
   }
-  return nest(segments, parse_yaml(value, fmt::format("{}: {}", kOverrideLabel, key)));
+  return {segments, parse_yaml(value, fmt::format("{}: {}", kOverrideLabel, key))};
+}
+
+/// True for `processors.NAME=null`, which takes a processor away.
+bool removes_processor(const Override& one) {
+  return one.segments.size() == 2 && one.segments.front() == "processors" && one.value.IsNull();
 }
 
 void read_file(const std::string& path, SettingsReader& reader, YamlProblems& problems) {
@@ -81,7 +92,16 @@ void read_file(const std::string& path, SettingsReader& reader, YamlProblems& pr
 
 void read_override(const std::string& text, SettingsReader& reader, YamlProblems& problems) {
   try {
-    reader.read(std::string(kOverrideLabel), "", parse_override(text));
+    const Override one = parse_override(text);
+    if (removes_processor(one)) {
+      reader.remove_processor(one.segments.back());
+      return;
+    }
+    reader.read(std::string(kOverrideLabel), "", nest(one.segments, one.value));
+    const std::string key = fmt::format("{}", fmt::join(one.segments, "."));
+    if (one.value.IsNull() && !reader.settings().explicit_keys.contains(key) && !reader.failed(key)) {
+      problems.add(fmt::format("{}: {}: expected a mapping, found nothing", kOverrideLabel, key));
+    }
   } catch (const ConfigError& error) {
     problems.add(error.what());
   }
@@ -90,7 +110,9 @@ void read_override(const std::string& text, SettingsReader& reader, YamlProblems
 /// Makes the kind of a processor known before its settings are read, whatever the order of overrides.
 void meet_processors(const std::string& text, SettingsReader& reader) {
   try {
-    reader.make_processors(parse_override(text));
+    if (const Override one = parse_override(text); !removes_processor(one)) {
+      reader.make_processors(nest(one.segments, one.value));
+    }
   } catch (const ConfigError&) {  // read_override() reports it
   }
 }

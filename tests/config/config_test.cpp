@@ -116,6 +116,27 @@ TEST(Config, OverridesWinTheLastMost) {
   EXPECT_EQ(settings.device.platform, "a=b");
 }
 
+// The last word counts, as for other settings; a typo is no silence.
+TEST(Config, NullTakesAProcessorAway) {
+  const std::string yaml = "processors: {far: {kind: beamform}, ear: {kind: listen}}\n";
+  const auto names = [&](const std::vector<std::string>& overrides) {
+    std::vector<std::string> found;
+    for (const ProcessorSettings& processor : load_text(yaml, overrides).processors) {
+      found.push_back(processor.name + ' ' + processor.kind);
+    }
+    return found;
+  };
+  EXPECT_THAT(names({"processors.far=null"}), ElementsAre("ear listen"));
+  EXPECT_THAT(names({"processors.meters.kind=levels", "processors.meters=null"}),
+              ElementsAre("far beamform", "ear listen"));
+  EXPECT_THAT(names({"processors.far=null", "processors.far.kind=spectrum"}),
+              ElementsAre("ear listen", "far spectrum"));
+  EXPECT_THAT(errors_of(yaml, {"processors.fa=null"}),
+              ElementsAre("given by set: processors.fa: expected a processor to take away, found none of this name"));
+  EXPECT_THAT(errors_of(yaml, {"front_end=null"}),
+              ElementsAre("given by set: front_end: expected a mapping, found nothing"));
+}
+
 TEST(Config, RefusesBadOverrides) {
   const auto error = [](const std::string& text) { return errors_of("", {text}); };
   for (const std::string bad : {"", "=1", "array.rows", "array..rows=1", ".rows=1", "a.=1", "a.b.c.d.e.f.g.h.i=1"}) {

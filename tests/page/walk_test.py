@@ -141,7 +141,6 @@ class WalkTest(BrowserTest):
         self.assertAlmostEqual(-20 * np.log10(gains["12"]), -0.8, delta=0.02)
 
         page.click("#meters-remove")
-        page.click("#meters-reload")
         self.until(page, "!nearfield.known.processors.includes('meters') && !document.getElementById('meters-add').hidden")
         self.assertEqual(self.errors, [])
 

@@ -277,12 +277,4 @@ element("meters-weighting", HTMLSelectElement).addEventListener("change", (event
   answered(say, () => link.control({ command: "set", settings: [`processors.${metersOf()}.weighting=${weighting}`] }), kPreparing);
 });
 
-onClick("meters-remove", () => { element("meters-sure", HTMLElement).hidden = false; });
-onClick("meters-keep", () => { element("meters-sure", HTMLElement).hidden = true; });
-onClick("meters-reload", async () => {
-  element("meters-sure", HTMLElement).hidden = true;
-  const name = metersOf();
-  if (!await answered(say, () => link.control({ command: "reload" }), kPreparing)) return;
-  const yaml = (await link.control({ command: "config" })).yaml ?? "";
-  if (new RegExp(`^  ${name}:`, "m").test(yaml)) say(`The processor ${name} stands in the configuration's file: remove it there, and reload.`);
-});
+onClick("meters-remove", () => { answered(say, () => link.control({ command: "set", settings: [`processors.${metersOf()}=null`] }), kPreparing); });

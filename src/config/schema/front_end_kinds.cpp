@@ -44,6 +44,12 @@ const FrontEndKind& front_end_of_samples() {
   return *std::find_if(kinds.begin(), kinds.end(), [](const FrontEndKind& kind) { return kind.takes_samples; });
 }
 
+const FrontEndKind& front_end_of_any_frequency(const FrontEndSettings& settings) {
+  const std::span<const FrontEndKind> kinds = front_end_kinds();
+  return *std::find_if(kinds.begin(), kinds.end(),
+                       [&](const FrontEndKind& kind) { return kind.takes_samples && !kind.is_on_bins(settings); });
+}
+
 std::vector<FrontEndKind> front_end_kinds_default_first() {
   const std::span<const FrontEndKind> kinds = front_end_kinds();
   std::vector<FrontEndKind> ordered(kinds.begin(), kinds.end());

@@ -40,6 +40,8 @@ std::span<const FrontEndKind> front_end_kinds();
 const FrontEndKind& front_end_kind(std::string_view name);
 /// The front end for samples if the kind is not set and the default takes bits only: the first that takes samples.
 const FrontEndKind& front_end_of_samples();
+/// The first that takes samples and frequencies between bins.
+const FrontEndKind& front_end_of_any_frequency(const FrontEndSettings& settings);
 /// The default first, then the others in their order.
 std::vector<FrontEndKind> front_end_kinds_default_first();
 /// The names of those front_end_kinds_default_first() for which `holds` is true, separated by `joint`.

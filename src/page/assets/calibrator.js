@@ -137,7 +137,7 @@ function commandOf(now) {
   const start = settingIn(known.config, "array", "calibration");
   return ["nearfield calibrate", quoted(path), "--channel auto --level-db", String(now.level_db),
     ...(start && start !== "null" ? ["--start", quoted(start)] : []), "-o gains.h5",
-    `--set front_end.frequencies_hz='[${now.frequency_hz}]' --set front_end.kind=dot_product`].join(" ");
+    `--set front_end.frequencies_hz='[${now.frequency_hz}]'`].join(" ");
 }
 
 /**

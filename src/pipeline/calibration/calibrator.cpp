@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 
+#include "config/schema/front_end_kinds.hpp"
 #include "core/error.hpp"
 #include "engine/calibration_gains.hpp"
 #include "files/files.hpp"
@@ -196,7 +197,12 @@ CalibrationResult calibrate_by_calibrator(const CalibrateOptions& options) {
     throw UsageError(fmt::format("calibrator: expected a microphone for each of {} recordings, found {}",
                                  options.inputs.size(), calibrator.channels.size()));
   }
-  const CalibrationFrames frames = read_calibration_frames(options);
+  CalibrateOptions exact = options;
+  FrontEndSettings& front_end = exact.settings.front_end;
+  if (!exact.settings.explicit_keys.contains("front_end.kind")) {  // a calibrator's tone lies between bins
+    front_end.kind = schema::front_end_of_any_frequency(front_end).name;
+  }
+  const CalibrationFrames frames = read_calibration_frames(exact);
   const int microphones = frames.plan.settings.array.geometry.channels();
   for (const int channel : calibrator.channels) {
     if (channel < 0 || channel >= microphones) {

@@ -35,8 +35,9 @@
 #define GROUP 64
 #define BINS (WINDOW / 2 + 1)
 
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void level_parts(
-    __global const float* restrict samples, __global float2* restrict parts, const uint first_slot, const uint slots) {
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void level_parts(__global const float* restrict samples,
+                                                                             __global float2* restrict parts,
+                                                                             const uint first_slot, const uint slots) {
   const uint channel = get_global_id(0);
   const uint part = get_global_id(1);
   const uint window = get_global_id(2);

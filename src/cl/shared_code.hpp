@@ -27,7 +27,7 @@ class SharedCode {
  private:
   std::mutex mutex_;
   std::map<std::array<std::size_t, 3>, std::size_t> widest_;  ///< by the sizes of a work-group
-  std::map<cl_command_queue, ::cl::Event> last_;              ///< of each queue's launches
+  std::map<cl_command_queue, ::cl::Event> last_;              ///< the last launch of each queue
 };
 
 }  // namespace nearfield::ocl

@@ -93,7 +93,7 @@ class Server:
 
 
 def check_recording(nearfield, path, folder):
-    """Length, missing samples and leaps of a recording; every leap of what is there must be followed by missing samples, and none may remain."""
+    """Length, missing samples and leaps of a recording; every leap of what is there must be followed by missing samples."""
     converted = folder / "converted.h5"
     converted.unlink(missing_ok=True)
     nearfield.require("convert", "-q", path, "-o", converted, "--what", "bits")
@@ -102,8 +102,13 @@ def check_recording(nearfield, path, folder):
     is_there = values != 0.0  # the client plays no 0
     places = numpy.flatnonzero(is_there)
     numbers = numpy.round(values[places] * 2 * CYCLE).astype("i8") - 1
-    unsaid = places[1:][(numpy.diff(numpy.unwrap(numbers, period=CYCLE)) != 1) & (numpy.diff(places) == 1)]
+    steps = numpy.diff(numpy.unwrap(numbers, period=CYCLE)) - numpy.diff(places)
     runs = numpy.flatnonzero(numpy.diff(is_there.astype("i1")) == -1)
+    unsaid, back = [], 0
+    for i in numpy.flatnonzero((steps != 0) & (numpy.diff(places) == 1)):
+        back = min(0, back + int(steps[i]))  # a client that is late plays a block twice, and then leaps: nothing is lost between
+        if back == 0 and steps[i] > 0:
+            unsaid.append(int(places[i + 1]))
     for leap in unsaid:
         expect(leap + SAID_S * RATE_HZ > len(values) or ((runs >= leap) & (runs <= leap + SAID_S * RATE_HZ)).any(),
                f"{path}: the device's count leaps at sample {leap}, and nothing is missing after it")
@@ -137,7 +142,6 @@ def main():
                 time.sleep(chance.uniform(0.01, 1.5))
                 process.send_signal(signal.SIGCONT)
         status = daemon.status()
-        drift_ppm = status["input"]["drift_ppm"]
         daemon.ctl("record", "stop")
         before = status["losses"]["audio_absences"]
         server.stop()
@@ -148,10 +152,10 @@ def main():
         length, missing, unsaid = check_recording(daemon.nearfield, folder / f"{name}.nfr", folder)
         (folder / f"{name}.nfr").unlink()
         count, lost, samples = count + 1, lost + missing, samples + length
-        print(f"take {count}: {length} samples, {missing} missing, {unsaid} leaps that the driver did not say; "
-              f"drift {drift_ppm} ppm, "
-              f"{status['losses']['audio_overruns']} overruns", flush=True)
+        print(f"take {count}: {length} samples, {missing} missing, {unsaid} leaps that the driver did not say; {status['losses']['audio_overruns']} overruns",
+              flush=True)
     account, losses = daemon.status()["bit_times"], daemon.status()["losses"]
+    expect(account["expected"] == account["received"] + account["missing"], f"expected accounts that add up, found {account}")
     daemon.stop()
     server.stop()
     print(f"{samples / RATE_HZ / 3600:.2f} h of samples, {lost} missing in recordings; {json.dumps(troubles)}; {json.dumps(account)}; "

@@ -2,7 +2,10 @@
 
 import json
 import re
+import signal
+import subprocess
 import sys
+import time
 import types
 
 import h5py
@@ -14,6 +17,7 @@ from images_support import put_array, put_axes
 import nearfield
 from nearfield._layout import ARRAY, Axis, Layout, Product
 from nearfield._level_frames import Choice
+from nearfield._level_sources import _long_runs
 from nearfield.errors import DataError, NoInputError, UsageError
 from nearfield.ring import Frame
 from nearfield.sound_levels import Live, levels, live, main
@@ -361,6 +365,24 @@ def test_json_and_csv_have_the_same_as_the_table(tmp_path, capsys):
     assert lines[0].startswith("place,of,mean,unit,LAeq,LAFmax") and lines[1].startswith("all 25 pixels,1000 Hz,0.04,Pa^2,80.00,80.00") and len(lines) == 4
 
 
+def test_recordings_have_the_levels_of_their_frames_or_samples(live_folder, tmp_path):
+    control = ["ctl", "--socket", live_folder / "control.sock"]
+    nearfield.run(*control, "record", "start", "--images", "--seconds", "1", "--name", "levels_images")
+    while json.loads(nearfield.run(*control, "status", "--json"))["recording"]["state"] == "recording":
+        time.sleep(0.05)
+    (recording,) = live_folder.glob("*levels_images*.nfr")
+    found = levels(recording, Choice("z", at=(0.03, -0.01)))[0]
+    assert (found.place, found.of) == ("at x 0.03 m, y -0.01 m, z 0 m", "1007.08 Hz") and 60.0 < found.levels_db["eq"] < 120.0 and found.values > 20
+    with pytest.raises(DataError, match='no frames of a processor "none" are in it'):
+        levels(recording, Choice(processor="none"))
+
+
+def test_silence_of_all_channels_is_missing_in_a_recording():
+    zeros = np.zeros(200, bool)
+    zeros[[3, 4, 5]] = zeros[50:90] = zeros[180:] = True
+    assert np.flatnonzero(_long_runs(zeros)).tolist() == list(range(50, 90))
+
+
 # ---- Live ----
 
 
@@ -393,6 +415,18 @@ def test_a_daemon_is_read_until_its_time_is_over(live_folder, capsys, monkeypatc
     printed = nearfield.run("levels", "--socket", live_folder / "frames.sock", "--duration", "1", "--json", "--weighting", "z", "--at", "0.03,-0.01")
     found = json.loads(printed)["levels"][0]
     assert found["levels_db"]["eq"] == pytest.approx(float(lines[3].split()[4]), abs=0.5)  # of one-bit noise
+
+
+def test_ctrl_c_ends_a_reading_with_its_levels(live_folder, monkeypatch):
+    monkeypatch.setenv("NEARFIELD_PYTHON", sys.executable)
+    words = [nearfield.program(), "levels", "--socket", live_folder / "frames.sock"]
+    reader = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    lines = [reader.stdout.readline() for _ in range(3)]
+    reader.send_signal(signal.SIGINT)
+    rest, error = reader.communicate(timeout=30)
+    assert reader.returncode == 0 and not error.strip(), error
+    assert lines[2].split()[:2] == ["1", "s"]
+    assert re.search(r"LAeq +LAFmax.*\nall 64 pixels, z 0 m, 1007.08 Hz .*\n.*0 of them left out", rest), rest
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ Block = tuple[Array, Array, float]  # ends of times in s [time], mean squares [t
 
 _MAPS = (("y", "x"), ("elevation", "azimuth"))
 _COUNTED = ("channel", "microphone", "point", "beam", "sector")
+_MOST_COLUMNS = 8192
 _FIRST = ("images", "map", "level", "beams", "bands", "points", "sectors")  # products, where none is named
 
 
@@ -83,6 +84,8 @@ class Frames:
                   for index in np.ndindex(*(len(axis.values) for axis in entries))]  # fmt: skip
         self._gains, of, weighting = self._weighted(None if self._frequencies is None else others[self._frequencies], product.quantity, choice)
         joined = [", ".join(word for word in (self.words, places[i]) if word) for i in self._kept]
+        if len(joined) * len(of) > _MOST_COLUMNS:
+            raise DataError(f"{product.name}: expected at most {_MOST_COLUMNS} levels, found {len(joined) * len(of)}; --entry or another --product has fewer", 65)
         self.columns = [Column(place or product.name, word, weighting.upper()) for place in joined for word in of]
 
     def _weighted(self, axis: Axis | None, quantity: str, choice: Choice) -> tuple[Array, list[str], str]:

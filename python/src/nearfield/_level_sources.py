@@ -25,6 +25,7 @@ from nearfield.weightings import SETTLED, Band, Filter, FilteredSquares, bands_b
 _GROUP = 16  # channels that are filtered together
 _SAMPLES = 1 << 17  # a block
 _ROWS = 4096  # frames a block
+_SILENT = 32  # samples in a row that are 0 in all channels: nothing was recorded
 _EXPECTED = "expected images (.h5), a recording (.nfr), or time data (.h5 or .wav)"
 _OF_BITS = "nearfield replay makes levels of it: of images, or of the microphones by a processor"
 
@@ -115,11 +116,20 @@ def _time_data(file: Any, name: str, choice: Choice, silence_is_missing: bool) -
     def read(first: int, end: int, channels: slice) -> Array:
         values: Array = data[first:end].astype(np.float64) * pascal
         if silence_is_missing:  # a conversion has no other sign of what a recording lacks
-            values[(values == 0.0).all(axis=1)] = np.nan
+            values[_long_runs((values == 0.0).all(axis=1))] = np.nan
         return values[:, channels]
 
     title = f"{name}: time data, {data.shape[0]} samples at {rate_hz:g} Hz of {data.shape[1]} microphones"
     return _signal_sources(name, title, rate_hz, [f"channel {i}" for i in range(data.shape[1])], read, data.shape[0], choice)
+
+
+def _long_runs(flags: Array) -> Array:
+    """Return where flags are part of a run of at least `_SILENT`."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]])))
+    found = np.zeros(len(flags), bool)
+    for first, end in edges.reshape(-1, 2):
+        found[first:end] = end - first >= _SILENT
+    return found
 
 
 def _wav(name: str, choice: Choice) -> list[Source]:

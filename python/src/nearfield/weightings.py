@@ -235,7 +235,10 @@ class Meter:
             if constant == FAST_S:
                 levels = (decibels(weighted) - self._LOW_DB) / self._STEP_DB
                 places = np.clip(np.nan_to_num(levels, neginf=0.0), 0, self._bins - 1).astype(np.int64) + self._bins * np.arange(weighted.shape[1])
-                self._counts += np.bincount(places[counts], minlength=self._counts.size).reshape(self._counts.shape).astype(np.int32)
+                if places.size < self._counts.size // 16:  # of a frame
+                    np.add.at(self._counts.reshape(-1), places[counts], 1)
+                else:
+                    self._counts += np.bincount(places[counts], minlength=self._counts.size).reshape(self._counts.shape).astype(np.int32)
 
     def _weighted(self, values: Array, steps_s: Array, constant_s: float) -> Array:
         """Return the exponential average after each cell; in pieces, so that powers of e stay small."""

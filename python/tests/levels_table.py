@@ -23,7 +23,7 @@ from nearfield.weightings import REFERENCE_PA2, Band, response
 
 AT_M, DEPTH_M, STANDOFF_M, PITCH_M = (0.06, -0.02), 0.1, 0.06, 0.04  # the source is below a pixel, 0.1 m behind the surface
 RATE_HZ, SECONDS, LIVE_S = 46875.0, 550 * 1024 / 46875.0, 12  # whole periods of the tones, so that a daemon plays them again without a jump
-SETTLING_S = 3  # of the daemon's first images, 0.4 dB too high until a prior has been chosen
+SETTLING_S = 3  # of the daemon's first images, which are 0.4 dB too high until the search for sources
 RMS_AT_1M_PA, NOISE_HZ = 0.2, (400.0, 4000.0)
 TONES = {503.5400390625: 2.0e-4, 2014.16015625: 5.0e-5}  # volume velocities, m^3/s
 BANDS = [Band(3, number) for number in (2, 3, 4)]
@@ -93,10 +93,10 @@ def offline(folder, signal, place):
 
 
 @contextlib.contextmanager
-def daemon(folder, signal):
-    """A daemon that plays a file of samples in real time, again and again; yields whether it has the processor of microphones."""
+def daemon(folder, signal, pace="realtime"):
+    """A daemon that plays a file of samples again and again; yields whether it has the processor of microphones."""
     for further in (MICROPHONES, ""):
-        source = f"{{kind: file, path: {folder}/{signal}.h5, loop: true}}"
+        source = f"{{kind: file, path: {folder}/{signal}.h5, loop: true, pace: {pace}}}"
         (folder / "live.yaml").write_text(f"""{SETTINGS.replace("hop_samples: 512", "hop_samples: 1024")}{further}daemon:
   source: {source}
   publish: {{ring: {{socket: {folder}/frames.sock}}, zmq: {{endpoint: off}}}}
@@ -146,7 +146,7 @@ def read_live(folder, places):
     return found
 
 
-def rows(folder):
+def rows(folder, pace="realtime"):
     """[(signal, place, of, figure, expected, offline, live)], dB; NaN where a version has no such product live."""
     result = []
     for signal, sources in SOURCES.items():
@@ -154,7 +154,7 @@ def rows(folder):
         nearfield.run("simulate", folder / f"{signal}.yaml", "-o", folder / f"{signal}.h5", "--as", "samples", "--sample-rate", str(RATE_HZ))
         (folder / "replay.yaml").write_text(SETTINGS)
         nearfield.run("replay", folder / f"{signal}.h5", "-o", folder / f"{signal}_images.h5", "-c", folder / "replay.yaml")
-        with daemon(folder, signal) as has_microphones:
+        with daemon(folder, signal, pace) as has_microphones:
             time.sleep(SETTLING_S)
             found = read_live(folder, [place for place in PLACES if not place.startswith("microphone") or has_microphones])
         for place, (*_, distance_m) in PLACES.items():
@@ -177,11 +177,13 @@ HEAD = """# Levels beside closed forms
 
 `{command}` made this page, with {version} on {device}.
 
-Two tones, and noise of equal power in each hertz from 400 to 4000 Hz, come from a monopole 16 cm before 8 x 8 microphones 4 cm apart. Levels are those of
-`nearfield levels` ([levels.md](../use/levels.md)), A-weighted, in dB re 20 uPa: of the pixel and the point above the source, of a far map's pixel and a beam at the source, which give the
-pressure at the array's centre, and of the microphone in a corner. The closed form is the monopole's pressure, weighted by IEC 61672-1. A replay has
-{seconds:.0f} s, its windows overlap by half; a daemon plays the same samples in real time, with one window beside the other, and is read for {live} s, {settling} s after its start: until a prior has
-been chosen its images are 0.4 dB too high at 2 kHz. Hops that a busy daemon sheds are left out. Of a third octave of noise 0.06 dB are chance.
+Two tones, and noise of equal power in each hertz from 400 to 4000 Hz, come from a monopole 16 cm before 8 x 8 microphones 4 cm apart. Levels are those
+of `nearfield levels` ([levels.md](../use/levels.md)), A-weighted, in dB re 20 uPa: of the pixel and the point above the source, of a far map's pixel
+and a beam at the source, which give the pressure at the array's centre, and of the microphone in a corner. The closed form is the monopole's pressure,
+weighted by IEC 61672-1. A replay has {seconds:.0f} s, its windows overlap by half; a daemon plays the same samples in real time, with one window beside
+the other, and is read for {live} s, {settling} s after its start: until `sonah` has searched for sources, anew at each beginning of the file, its
+images are 0.4 to 0.6 dB too high at 2 kHz, on a busy host for longer. Hops that a busy daemon sheds are left out. Of a third octave of noise 0.06 dB
+are chance.
 
 """
 

@@ -66,6 +66,7 @@ class Frames:
         self.is_signed = product.unit == "W/m^2"
         self._is_complex = (product.dtype if hasattr(product, "dtype") else product.data.dtype).kind == "c"
         self.notes: list[str] = []
+        self._chosen: list[int] | slice = slice(None)  # bands
         self.unit = product.unit if self.is_signed else "Pa^2"
         self._is_map = names[-2:] in _MAPS
         if not self._is_map and (choice.at or choice.region):
@@ -85,7 +86,8 @@ class Frames:
         self._gains, of, weighting = self._weighted(None if self._frequencies is None else others[self._frequencies], product.quantity, choice)
         joined = [", ".join(word for word in (self.words, places[i]) if word) for i in self._kept]
         if len(joined) * len(of) > _MOST_COLUMNS:
-            raise DataError(f"{product.name}: expected at most {_MOST_COLUMNS} levels, found {len(joined) * len(of)}; --entry or another --product has fewer", 65)
+            found = len(joined) * len(of)
+            raise DataError(f"{product.name}: expected at most {_MOST_COLUMNS} levels, found {found}; --entry or another --product has fewer", 65)
         self.columns = [Column(place or product.name, word, weighting.upper()) for place in joined for word in of]
 
     def _weighted(self, axis: Axis | None, quantity: str, choice: Choice) -> tuple[Array, list[str], str]:
@@ -108,11 +110,15 @@ class Frames:
                 self.notes.append("The sum is that of these frequencies: of tones, not of noise between them.")
         else:
             found = [band_of(low, high) for low, high in axis.values]
-            if choice.parts and not all(band is not None and band.parts == choice.parts for band in found):
-                raise DataError(f"--bands: expected {'octaves' if choice.parts == 1 else 'third octaves'}, found other bands in the data", 65)
-            gains = np.array([mean_gain(applied, low, high) for low, high in axis.values])
-            of = [band.words if band else f"{low:.6g} to {high:.6g} Hz" for band, (low, high) in zip(found, axis.values, strict=True)]
-            limits = axis.values[np.argsort(axis.values[:, 0])]
+            least, most = choice.range_hz or (0.0, np.inf)
+            if choice.parts:
+                self._chosen = [i for i, band in enumerate(found) if band and band.parts == choice.parts and least <= band.nominal_hz <= most]
+            if self._chosen == []:
+                raise DataError(f"--bands: expected {'octaves' if choice.parts == 1 else 'third octaves'} of the range, found other bands in the data", 65)
+            values = axis.values[self._chosen]
+            gains = np.array([mean_gain(applied, low, high) for low, high in values])
+            of = [band.words if (band := band_of(low, high)) else f"{low:.6g} to {high:.6g} Hz" for low, high in values]
+            limits = values[np.argsort(values[:, 0])]
             if (limits[1:, 0] < limits[:-1, 1] * (1.0 - 1e-6)).any():
                 self.notes.append("Bands overlap: there is no sum.")
                 return gains, of, wanted
@@ -129,7 +135,7 @@ class Frames:
             finite = np.isfinite(chosen)
             total, count = np.where(finite, chosen, 0.0).sum(axis=-1), finite.sum(axis=-1)
             squares = np.where(count > 0, total * self._area_m2 if self.unit == "W" else total / np.maximum(count, 1), np.nan)
-        squares = squares[..., np.newaxis] if self._frequencies is None else np.moveaxis(squares, self._frequencies, -1)
+        squares = squares[..., np.newaxis] if self._frequencies is None else np.moveaxis(squares, self._frequencies, -1)[..., self._chosen]
         squares = squares.reshape(-1, len(self._gains))[self._kept] * self._gains
         summed = len(self.columns) > squares.size
         return np.concatenate([squares, squares.sum(axis=1, keepdims=True)], axis=1).ravel() if summed else squares.ravel()
@@ -167,7 +173,8 @@ def _pixels_of(axes: Sequence[Axis], choice: Choice) -> tuple[tuple[Any, ...], s
         low, high = sorted((first, last))
         half = 0.5 * float(np.abs(np.diff(axis.values)).max(initial=0.0)) * (1.0 + 1e-6)
         if low < axis.values.min() - half or high > axis.values.max() + half:
-            raise usage("levels", f"--region: expected {axis.name} within {axis.values.min():.6g} to {axis.values.max():.6g} {axis.unit}, found {low:g} to {high:g}")
+            raise usage("levels", f"--region: expected {axis.name} within {axis.values.min():.6g} to {axis.values.max():.6g} {axis.unit}, "
+                                  f"found {low:g} to {high:g}")  # fmt: skip
         inside.append(np.flatnonzero((axis.values >= low - 1e-9) & (axis.values <= high + 1e-9)))
         if not len(inside[-1]):
             raise usage("levels", f"--region: expected pixels in it, found none for {axis.name} from {low:g} to {high:g} {axis.unit}")

@@ -71,7 +71,10 @@ def _checked_length(seconds: float, filters: Sequence[Filter], name: str, choice
     return kept
 
 
-def _signal_sources(name: str, title: str, rate_hz: float, entries: list[str], read: Callable[[int, int, slice], Array], count: int, choice: Choice) -> list[Source]:
+Read = Callable[[int, int, slice], Array]
+
+
+def _signal_sources(name: str, title: str, rate_hz: float, entries: list[str], read: Read, count: int, choice: Choice) -> list[Source]:
     """Return sources of samples [sample, entry], which `read` gives of samples and entries from and to."""
     numbers = range(len(entries))
     if choice.entry is not None:
@@ -102,7 +105,8 @@ def _pascal(name: str, stated: str | None, choice: Choice) -> float:
         raise usage("levels", f"--pascal-per-unit: expected none, as {name} is in {stated}")
     value = choice.pascal_per_unit if known is None else known
     if value is None:
-        raise DataError(f"{name}: expected samples in Pa, found the unit {stated or 'not stated'}; give --pascal-per-unit, the Pa of full scale or of the value 1", 65)
+        raise DataError(f"{name}: expected samples in Pa, found the unit {stated or 'not stated'}; give --pascal-per-unit, the Pa of full scale or of "
+                        "the value 1", 65)  # fmt: skip
     return value
 
 

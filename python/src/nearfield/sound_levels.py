@@ -94,7 +94,8 @@ def _measured(source: Source) -> list[Level]:
         raise DataError(" ".join([f"{source.title}: expected values, found none that is a number and whose frame has no flag.", *source.notes]).rstrip("."), 65)
     lost = int(meter.lost[meter.count > 0].max())
     if lost:
-        source.notes.append(f"{lost} of {lost + int(meter.count[meter.count > 0].min())} {source.lost_words} are flagged, missing or no numbers, and are left out.")
+        total = lost + int(meter.count[meter.count > 0].min())
+        source.notes.append(f"{lost} of {total} {source.lost_words} are flagged, missing or no numbers, and are left out.")
     if source.unit == "Pa^2" and step_s > 0.0:
         for name, constant in (("F", FAST_S), ("S", SLOW_S)):
             seconds = float(meter.seconds.max())
@@ -189,7 +190,7 @@ class Live:
         self.frames = self.flagged = self.absent = 0
         self.step_s = 0.0
         self._first: tuple[int, int] | None = None  # time and sequence of the first frame
-        self._sequence, self._hops, self._at_s, self._offset_s = 0, 0, 0.0, 0.0
+        self._sequence, self._hops, self._at_s = 0, 0, 0.0
         self._waiting: list[Array] = []
 
     def push(self, frame: Any) -> None:
@@ -211,17 +212,15 @@ class Live:
         self.meter.push(np.array([at_s]), row[np.newaxis], self.step_s)
 
     def _absent(self, frame: Any) -> tuple[int, float]:
-        """Return how many frames are missing before this one, and its time in s; the stream's restart begins anew."""
+        """Return how many frames are missing before this one, and its time in s by the mean time of a hop; a stream that restarts goes on."""
         if self._first is None or frame.sequence <= self._sequence or frame.capture_tai_ns <= self._first[0]:
-            offset_s = 0.0 if self._first is None else self._at_s + self.step_s
-            self._first, self._sequence, self._offset_s, self._at_s = (frame.capture_tai_ns, frame.sequence), frame.sequence, offset_s, offset_s
-            return 0, offset_s
+            self._first, self._sequence, self._at_s = (frame.capture_tai_ns, frame.sequence), frame.sequence, self._at_s + self.step_s
+            return 0, self._at_s
         hops = frame.sequence - self._sequence
         self._hops = min(self._hops or hops, hops)
         self._sequence = frame.sequence
-        span_s = (frame.capture_tai_ns - self._first[0]) * 1e-9
-        self.step_s = span_s * self._hops / (frame.sequence - self._first[1])
-        self._at_s = max(self._at_s, self._offset_s + span_s)
+        self.step_s = (frame.capture_tai_ns - self._first[0]) * 1e-9 * self._hops / (frame.sequence - self._first[1])
+        self._at_s += self.step_s * hops / self._hops
         return hops // self._hops - 1, self._at_s
 
     @property
@@ -271,8 +270,8 @@ def live(socket: str | None, choice: Choice, duration_s: float, form: str) -> No
     try:
         ring = Ring(socket, choice.processor or None)
     except RingError as error:
-        where = f"{socket}: " if socket else ""
-        raise NoInputError(f"{where}expected a ring of nearfieldd{f' with the processor {choice.processor}' if choice.processor else ''}: {error.message}", 66) from error
+        where, whose = f"{socket}: " if socket else "", f" with the processor {choice.processor}" if choice.processor else ""
+        raise NoInputError(f"{where}expected a ring of nearfieldd{whose}: {error.message}", 66) from error
     with ring:
         meter = Live(ring, choice)
         ring.latest()  # frames from before the command are none of its

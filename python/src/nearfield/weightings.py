@@ -235,7 +235,7 @@ class Meter:
             if constant == FAST_S:
                 levels = (decibels(weighted) - self._LOW_DB) / self._STEP_DB
                 places = np.clip(np.nan_to_num(levels, neginf=0.0), 0, self._bins - 1).astype(np.int64) + self._bins * np.arange(weighted.shape[1])
-                if places.size < self._counts.size // 16:  # of a frame
+                if places.size < self._counts.size // 16:  # a live frame
                     np.add.at(self._counts.reshape(-1), places[counts], 1)
                 else:
                     self._counts += np.bincount(places[counts], minlength=self._counts.size).reshape(self._counts.shape).astype(np.int32)
@@ -254,7 +254,7 @@ class Meter:
         return found
 
     def figures(self) -> dict[str, Array]:
-        """Return mean squares [column] by "eq", "F", "Fmax", "Fmin", "Smax", "Smin", and levels exceeded for a share of the time by "10" etc.; NaN where none."""
+        """Return mean squares [column] by "eq", "F", "Fmax", "Fmin", "Smax", "Smin", and what is exceeded for a share of the time by "10" etc., or NaN."""
         found = {"eq": np.where(self.count > 0, self._sum / np.maximum(self.count, 1), np.nan)}
         for name, constant in (("F", FAST_S), ("S", SLOW_S)):
             is_long = self.seconds >= SETTLED * constant

@@ -13,7 +13,8 @@ struct Launch;
 
 /// The machine code of one kernel, which all queues of this process share. PoCL before version 6 keeps one for each
 /// width of the grid that is wider than all before, counts the uses of the newest one when those of another end, and
-/// ends the process where that count would fall below 0. So the first launch of each width runs alone here.
+/// ends the process where that count would fall below 0. So the first launch of each width runs alone here; kernels of
+/// clFFT and CLBlast, which enqueue them themselves, are not held.
 class SharedCode {
  public:
   /// The code of this kernel of a program that was built from `file`; null if the device's driver counts right.

@@ -73,9 +73,9 @@ void check_cutoffs_of_bands(const Settings& settings, const FilterSettings& filt
                             Contradictions& found) {
   const std::size_t cutoffs = filter.cutoff_rad_per_m.size();
   if (!bands_of(settings.front_end).empty() && cutoffs > 1) {
-    found.push_back(
-        {path + "filter.cutoff_rad_per_m", "",
-         fmt::format("expected one cut-off, or a rule, beside front_end.bands_hz, found a list of {}", cutoffs)});
+    found.push_back({path + "filter.cutoff_rad_per_m", "",
+                     fmt::format("expected one cut-off, or a rule, beside {}, found a list of {}",
+                                 key_of_bands(settings.front_end), cutoffs)});
   }
 }
 
@@ -335,6 +335,30 @@ void check_irregular(const ArrayGeometry& geometry, const HolographySettings& im
   }
 }
 
+void check_weighting(const FrontEndSettings& front_end, Quantity quantity, const std::string& path,
+                     Contradictions& found) {
+  const bool is_sound = quantity == Quantity::kPressure || quantity == Quantity::kActiveIntensity;
+  if (!is_sound && front_end.weighting != Weighting::kZ && !bands_of(front_end).empty()) {
+    found.push_back({"front_end.weighting", "",
+                     fmt::format("expected z with bands of {}quantity: {}, as weightings are of pressure and "
+                                 "intensity, found {}",
+                                 path, name_of(quantity), name_of(front_end.weighting))});
+  }
+}
+
+/// For a weighting that is of no bands.
+void check_unread_weighting(const Settings& settings, const IsSettled& is_settled, Contradictions& found) {
+  const bool has_bands = !bands_of(settings.front_end).empty() ||
+                         std::any_of(settings.processors.begin(), settings.processors.end(),
+                                     [](const ProcessorSettings& one) { return !bands_of(one).bands_hz.empty(); });
+  if (settings.front_end.weighting != Weighting::kZ && !has_bands && is_settled("front_end.weighting") &&
+      is_settled("front_end.bands_hz")) {
+    found.push_back({"front_end.weighting", "",
+                     fmt::format("expected z without bands, such as front_end.octave: [500, 1000], found {}",
+                                 name_of(settings.front_end.weighting))});
+  }
+}
+
 /// For a processor that computes all bins of bands.
 void check_bands_of(const ProcessorSettings& processor, const Settings& settings, double sample_rate_hz,
                     Contradictions& found) {
@@ -381,21 +405,11 @@ void check_holography(const Settings& settings, const IsSettled& is_settled, Con
   if (imager != ImagerKind::kSonah) {
     check_unread_prior(settings.holography, geometry, is_settled, found);
   }
-  const Quantity quantity = settings.holography.quantity;
-  const bool is_sound = quantity == Quantity::kPressure || quantity == Quantity::kActiveIntensity;
-  if (imager != ImagerKind::kNone && !is_sound && settings.front_end.weighting != Weighting::kZ &&
-      is_settled("front_end.weighting") && is_settled("holography.quantity")) {
-    found.push_back(
-        {"front_end.weighting", "",
-         fmt::format("expected z with holography.quantity: {}, as weightings are of pressure and intensity, "
-                     "found {}",
-                     name_of(quantity), name_of(settings.front_end.weighting))});
-  }
   if (imager == ImagerKind::kNone) {
     const std::size_t bands = bands_of(settings.front_end).size();
-    if (bands > 0 && is_settled("front_end.bands_hz")) {
+    if (bands > 0 && is_settled(key_of_bands(settings.front_end))) {
       found.push_back(
-          {"front_end.bands_hz", "",
+          {key_of_bands(settings.front_end), "",
            fmt::format("expected none with holography.imager: none, as bands are of images, found {}", bands)});
     }
   } else if (!geometry.is_grid() && imager != ImagerKind::kOperators && imager != ImagerKind::kAuto) {
@@ -428,6 +442,9 @@ void check_images(const Settings& settings, const HolographySettings& images, co
   if (is_settled(path + "quantity")) {
     check_irregular(geometry, images, path, found);
   }
+  if (settled({path + "quantity", "front_end.weighting"})) {
+    check_weighting(settings.front_end, images.quantity, path, found);
+  }
   const bool reads_operators =
       images.imager == ImagerKind::kOperators || (images.imager == ImagerKind::kAuto && !geometry.is_grid());
   if (reads_operators &&
@@ -449,7 +466,7 @@ void check_images(const Settings& settings, const HolographySettings& images, co
   if (settled({"front_end.frequencies_hz", path + "filter.cutoff_rad_per_m"})) {
     check_cutoffs(settings, images.filter, path, found);
   }
-  if (settled({"front_end.bands_hz", path + "filter.cutoff_rad_per_m"})) {
+  if (settled({key_of_bands(settings.front_end), path + "filter.cutoff_rad_per_m"})) {
     check_cutoffs_of_bands(settings, images.filter, path, found);
   }
 }
@@ -482,6 +499,7 @@ Contradictions contradictions(const Settings& settings, const IsSettled& is_sett
     check_batch(settings, found);
   }
   check_processors(settings, is_settled, found);
+  check_unread_weighting(settings, is_settled, found);
   check_daemon(*settings.daemon, is_settled, found);
   check_limits(settings, is_settled, found);
   return found;

@@ -72,6 +72,12 @@ std::vector<Band> bands_of(const FrontEndSettings& front_end) {
   return bands;
 }
 
+std::string key_of_bands(const FrontEndSettings& front_end) {
+  const bool has_octaves = front_end.bands_hz.empty() && !front_end.octave_hz.empty();
+  const bool has_thirds = front_end.bands_hz.empty() && !has_octaves && !front_end.third_octave_hz.empty();
+  return has_octaves ? "front_end.octave" : has_thirds ? "front_end.third_octave" : "front_end.bands_hz";
+}
+
 void clear_bands(FrontEndSettings& front_end) {
   front_end.bands_hz.clear();
   front_end.octave_hz.clear();

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +31,8 @@ Band octave_band(OctavePart part, double near_hz);
 double octave_centre_hz(OctavePart part, double near_hz);
 /// The bands of a front end: bands_hz, then octave_hz and third_octave_hz.
 std::vector<Band> bands_of(const FrontEndSettings& front_end);
+/// Key of the first setting that names bands, for messages; "front_end.bands_hz" if none does.
+std::string key_of_bands(const FrontEndSettings& front_end);
 void clear_bands(FrontEndSettings& front_end);
 /// Bands of these centres, in their order.
 std::vector<Band> octave_bands(OctavePart part, const std::vector<double>& near_hz);

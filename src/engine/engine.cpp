@@ -150,7 +150,8 @@ Engine::Engine(const EnginePlan& plan, std::vector<std::size_t> devices)
     : plan_(plan), clock_(plan.settings.front_end), taps_(1) {
   const bool has_spectra = plan.input == InputForm::kSpectra;
   if (has_spectra && !bands_of(plan.settings.front_end).empty()) {
-    throw ConfigError("front_end.bands_hz: expected bits or time data, found spectra, which are no whole set of bins");
+    throw ConfigError(fmt::format("{}: expected bits or time data, found spectra, which are no whole set of bins",
+                                  key_of_bands(plan.settings.front_end)));
   }
   taps_.front().name = kNoFrontEnd;
   taps_.front().key = key_of(plan.settings, plan.settings.front_end);

@@ -158,7 +158,6 @@ json json_of(const MicrophoneStatistics& all, std::size_t index) {
               {"peak", is_known ? json(level.peak) : json(nullptr)},
               {"offset", is_known ? json(level.mean) : json(nullptr)},
               {"overloaded", one.overloaded},
-              {"overloaded", "overloaded"},
               {"not_finite", level.non_finite},
               {"samples", level.samples},
               {"line", nullptr},

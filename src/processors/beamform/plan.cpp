@@ -127,14 +127,14 @@ struct MapNames {
 
 /// Adds the products of published maps over `first_axis`, frequency or band: the map and its derived products.
 void add_maps(const BeamformPlan& plan, const MapNames& names, const std::string& first_axis, ResultHeader& header) {
-  Product map = {
-      .name = names.map,
-      .quantity = fmt::format("{}{}", quantity_of(plan), first_axis == "band" ? words_of(plan.weighting) : ""),
-      .unit = plan.settings.method == Method::kMusic ? "1"
-              : plan.has_powers()                    ? "Pa^2"
-                                                     : "Pa",
-      .type = plan.has_powers() ? ElementType::kFloat32 : ElementType::kComplex64,
-      .axes = {first_axis}};
+  const std::string_view weighting = first_axis == "band" ? words_of(plan.weighting) : "";
+  Product map = {.name = names.map,
+                 .quantity = fmt::format("{}{}", quantity_of(plan), weighting),
+                 .unit = plan.settings.method == Method::kMusic ? "1"
+                         : plan.has_powers()                    ? "Pa^2"
+                                                                : "Pa",
+                 .type = plan.has_powers() ? ElementType::kFloat32 : ElementType::kComplex64,
+                 .axes = {first_axis}};
   for (std::size_t axis = plan.has_focus() ? 1 : 0; axis < plan.grid.axes.size(); ++axis) {
     map.axes.push_back(plan.grid.axes[axis].name);
   }
@@ -148,11 +148,12 @@ void add_maps(const BeamformPlan& plan, const MapNames& names, const std::string
                                .axes = axes});
   }
   if (!plan.sectors.empty()) {
-    Product sectors = {.name = names.sectors,
-                       .quantity = fmt::format("mean square pressure of a sector's sources {}", reference_of(plan)),
-                       .unit = "Pa^2",
-                       .type = ElementType::kFloat32,
-                       .axes = {first_axis}};
+    Product sectors = {
+        .name = names.sectors,
+        .quantity = fmt::format("mean square pressure of a sector's sources {}{}", reference_of(plan), weighting),
+        .unit = "Pa^2",
+        .type = ElementType::kFloat32,
+        .axes = {first_axis}};
     if (plan.planes() > 1) {
       sectors.axes.push_back(plan.grid.axes.front().name);
     }

@@ -45,12 +45,13 @@ LevelsPlan::LevelsPlan(const ProcessorPlan& plan)
   sums.push_back(bin_shares(all_frequencies(*this), window, sample_rate_hz));
   for (const Band& band : bands_hz) {
     const double width_hz = band.high_hz - band.low_hz;
-    if (band.high_hz > sample_rate_hz / 2.0 || width_hz < kFewestBins * frequency_hz(1)) {
+    const double highest_hz = sample_rate_hz * (is_full_scale ? kHighestOfRate : 0.5);
+    if (band.high_hz > highest_hz || width_hz < kFewestBins * frequency_hz(1)) {
       throw ConfigError(fmt::format(
           "processors.{}: expected bands of at least {} bins below {} Hz, windows of {:.0f} samples or more for {:.6g} "
           "to {:.6g} Hz, found {:.3g} bins of {} samples",
-          name, kFewestBins, sample_rate_hz / 2.0, std::ceil(kFewestBins * sample_rate_hz / width_hz), band.low_hz,
-          band.high_hz, width_hz / frequency_hz(1), window_samples));
+          name, kFewestBins, highest_hz, std::ceil(kFewestBins * sample_rate_hz / width_hz), band.low_hz, band.high_hz,
+          width_hz / frequency_hz(1), window_samples));
     }
     sums.push_back(bin_shares(band, window, sample_rate_hz));
   }

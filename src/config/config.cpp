@@ -81,6 +81,9 @@ bool removes_processor(const Override& one) {
   return one.segments.size() == 2 && one.segments.front() == "processors" && one.value.IsNull();
 }
 
+/// Value of an override that takes a processor away if there is one.
+constexpr std::string_view kIfThere = "=~";
+
 void read_file(const std::string& path, SettingsReader& reader, YamlProblems& problems) {
   try {
     reader.read(path == kStandardInput ? "standard input" : path, std::filesystem::path(path).parent_path(),
@@ -94,7 +97,10 @@ void read_override(const std::string& text, SettingsReader& reader, YamlProblems
   try {
     const Override one = parse_override(text);
     if (removes_processor(one)) {
-      reader.remove_processor(one.segments.back());
+      if (!reader.remove_processor(one.segments.back()) && !text.ends_with(kIfThere)) {
+        problems.add(fmt::format("{}: processors.{}: expected a processor to take away, found none of this name",
+                                 kOverrideLabel, one.segments.back()));
+      }
       return;
     }
     reader.read(std::string(kOverrideLabel), "", nest(one.segments, one.value));
@@ -149,6 +155,15 @@ void read_all(const std::string& path, const std::vector<std::string>& overrides
 }
 
 }  // namespace
+
+std::vector<std::string> lasting(std::vector<std::string> overrides) {
+  for (std::string& text : overrides) {
+    if (const Override one = parse_override(text); removes_processor(one)) {
+      text = text.substr(0, text.find('=')).append(kIfThere);
+    }
+  }
+  return overrides;
+}
 
 Settings load_settings(const std::string& path, const std::vector<std::string>& overrides) {
   YamlProblems problems;
@@ -252,7 +267,8 @@ Settings load_daemon_settings(const std::string& path, const std::vector<std::st
                                  "found {}",
                                  *settings.array.pascal_per_unit)});
   }
-  if (const std::string lines = geometry_not_given(settings); takes_live_samples(source) && !lines.empty()) {
+  if (const std::string lines = geometry_not_given(settings);
+      takes_live_samples(source) && !lines.empty() && is_settled("array.preset")) {
     found.push_back({"daemon.source.payload", "",
                      "samples do not say where their microphones stand; expected what gives it:" + lines});
   }

@@ -7,6 +7,10 @@
 
 namespace nearfield {
 
+/// Overrides that were taken, for files that are read later: what takes a processor away is nothing to a file without
+/// it.
+std::vector<std::string> lasting(std::vector<std::string> overrides);
+
 /// Reads the settings from a YAML file (empty path: all defaults) and then from `--set key=value` overrides (dotted
 /// key, YAML value), later ones winning. A relative `array.calibration` refers to the YAML file's folder, or to the
 /// working directory in an override. Throws NoInputError when the file can't be read, else one ConfigError that lists

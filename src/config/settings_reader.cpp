@@ -67,13 +67,10 @@ void SettingsReader::make_processors(const YAML::Node& document) {
   }
 }
 
-void SettingsReader::remove_processor(const std::string& name) {
-  if (std::erase_if(settings_.processors, [&](const ProcessorSettings& one) { return one.name == name; }) == 0) {
-    throw ConfigError(fmt::format("{}: processors.{}: expected a processor to take away, found none of this name",
-                                  kOverrideLabel, name));
-  }
+bool SettingsReader::remove_processor(const std::string& name) {
   std::erase_if(settings_.explicit_keys,
                 [of = fmt::format("processors.{}.", name)](const std::string& key) { return key.starts_with(of); });
+  return std::erase_if(settings_.processors, [&](const ProcessorSettings& one) { return one.name == name; }) > 0;
 }
 
 void SettingsReader::make_limits(const YAML::Node& document) {

@@ -25,8 +25,8 @@ class SettingsReader {
   /// Creates the processors that a document names, with the settings of their kinds, so that these can be described.
   /// read() does so too.
   void make_processors(const YAML::Node& document);
-  /// Takes a processor away, with all of its settings. Throws ConfigError where there is none of this name.
-  void remove_processor(const std::string& name);
+  /// Takes a processor away, with all of its settings; false where there is none of this name.
+  bool remove_processor(const std::string& name);
   /// Creates the limits that a document names.
   void make_limits(const YAML::Node& document);
 

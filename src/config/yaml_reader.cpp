@@ -121,7 +121,9 @@ std::vector<std::string> YamlProblems::messages() const {
     const std::string nearest = nearest_known(problem);
     messages.push_back(fmt::format("{}: {}: unknown key{}", problem.message,
                                    join_path(problem.path, problem.unknown_key),
-                                   nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
+                                   nearest.empty() || nearest == join_path(problem.path, problem.unknown_key)
+                                       ? ""
+                                       : fmt::format("; did you mean {}?", nearest)));
   }
   return messages;
 }

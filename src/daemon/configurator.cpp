@@ -307,7 +307,7 @@ Configurator::Change Configurator::change(std::vector<std::string> set_so_far) {
   spdlog::info("configuration: epoch {} begins: {}", epoch_,
                changed.empty() ? "nothing is changed" : fmt::format("{}", fmt::join(changed, ", ")));
   settings_ = std::move(next);
-  set_ = std::move(set_so_far);
+  set_ = lasting(std::move(set_so_far));
   return change;
 }
 

@@ -133,8 +133,30 @@ TEST(Config, NullTakesAProcessorAway) {
               ElementsAre("ear listen", "far spectrum"));
   EXPECT_THAT(errors_of(yaml, {"processors.fa=null"}),
               ElementsAre("given by set: processors.fa: expected a processor to take away, found none of this name"));
+  EXPECT_THAT(names(lasting({"processors.far=null"})), ElementsAre("ear listen"));
+  EXPECT_THAT(names(lasting({"processors.far=null", "processors.gone=null"})), ElementsAre("ear listen"))
+      << "a file that was saved since has neither";
   EXPECT_THAT(errors_of(yaml, {"front_end=null"}),
               ElementsAre("given by set: front_end: expected a mapping, found nothing"));
+}
+
+// A weighting that would do nothing, or weight what it is not of, is no silence.
+TEST(Config, RefusesAWeightingOfNoSound) {
+  const auto errors = [](std::vector<std::string> overrides) {
+    overrides.emplace_back("front_end.weighting=a");
+    return errors_of("", overrides);
+  };
+  EXPECT_THAT(errors({}), ElementsAre(HasSubstr("front_end.weighting: expected z without bands")));
+  EXPECT_THAT(errors({"front_end.octave=[2000]"}), IsEmpty());
+  const auto of_velocity = HasSubstr("quantity: normal_velocity, as weightings are of pressure and intensity, found a");
+  EXPECT_THAT(errors({"front_end.octave=[2000]", "holography.quantity=normal_velocity"}), ElementsAre(of_velocity));
+  EXPECT_THAT(errors({"front_end.octave=[2000]", "processors.v.kind=pnah", "processors.v.quantity=normal_velocity"}),
+              ElementsAre(of_velocity));
+  EXPECT_THAT(errors({"processors.far.kind=beamform", "processors.far.average.kind=linear",
+                      "processors.far.bands.octave=[2000]", "holography.quantity=normal_velocity"}),
+              IsEmpty());
+  EXPECT_THAT(errors({"front_end.octave=[1000]", "holography.imager=none", "processors.s.kind=spectrum"}),
+              ElementsAre(HasSubstr("front_end.octave: expected none with holography.imager: none")));
 }
 
 TEST(Config, RefusesBadOverrides) {

@@ -65,7 +65,8 @@ std::uint64_t CaptureClock::lost_before(std::uint64_t count, std::int64_t newest
   const double gap_s = static_cast<double>(newest_ns - newest_ns_) * kSecondsPerNs - duration_s(count);
   std::uint64_t lost = std::exchange(found_, 0);
   if (follows_an_overrun || gap_s >= kUnsaid_s) {
-    lost = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(std::max(gap_s, 0.0) * sample_rate_hz_)));
+    lost +=
+        std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(std::max(gap_s, 0.0) * sample_rate_hz_)));
   }
   newest_ns_ = newest_ns;
   samples_ += lost + count;

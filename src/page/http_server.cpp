@@ -49,7 +49,10 @@ constexpr std::chrono::seconds kStreamIdle{30};
 constexpr std::size_t kMostLingeringBytes = 65536;
 
 [[noreturn]] void refuse_address(const std::string& key, const std::string& address, const std::string& reason) {
-  throw IoError(fmt::format("{}: expected an address to listen at, found {}: {}", key, address, reason));
+  throw IoError(fmt::format("{}: expected an address to listen at, found {}: {}{}", key, address, reason,
+                            key == "--address" ? "; a nearfieldd that runs serves its page itself, and `nearfield ctl "
+                                                 "page` prints the address"
+                                               : ""));
 }
 
 /// Listens at the first address of the host that this machine has: localhost may be ::1 where IPv6 is off, then

@@ -146,12 +146,17 @@ TEST(InputWatch, NamesNumbersThatAreNoFloat32) {
 TEST(InputWatch, NamesStreamsWithoutASound) {
   EXPECT_THAT(lines_of(Words(4096, 0)), HasSubstr("every value is 0"));
   EXPECT_THAT(lines_of(Words(4096, 0x7FC00000U)), HasSubstr("no microphone is finite"));
-  // One microphone of sixteen is health's.
+  // One microphone of sixteen that is not finite is health's; one that is silent is named.
   Words words = as_float32(sound());
   for (std::size_t i = 3; i < words.size(); i += kChannels) {
     words[i] = 0x7FC00000U;
   }
   EXPECT_EQ(lines_of(words), "");
+  words = as_float32(sound());
+  for (std::size_t i = 3; i < words.size(); i += kChannels) {
+    words[i] = 0;
+  }
+  EXPECT_THAT(lines_of(words), HasSubstr("1 of 16 microphones deliver nothing but 0, channel 3 of the input"));
 }
 
 TEST(InputWatch, NamesFullScaleThatIsTakenForPascal) {

@@ -145,7 +145,7 @@ std::string configuration(const ArrayPreset& preset, const std::string& device, 
   return fmt::format(
              "# Made by `nearfield new`. `nearfieldd -c FILE --check` says what is wrong with it, `nearfieldd -c FILE` "
              "starts it,\n"
-             "# and `nearfield page` prints the address of its page. Every other setting: `nearfield settings`.\n"
+             "# and `nearfield ctl page` prints the address of its page. Every other setting: `nearfield settings`.\n"
              "version: 1\n"
              "array:\n"
              "  preset: {}           # {}; by {}\n"

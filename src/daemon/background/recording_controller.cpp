@@ -336,9 +336,15 @@ void RecordingController::update(control::Metrics& metrics) const {
   metrics.set_recording(state, now->bytes);
   const nfr::BitCounts& bits = now->bits;
   metrics.set_recording_bits({{bits.received, bits.not_sent, bits.paused, bits.overrun, bits.dropped}});
-  const bool has_both = !now->path.empty() && !now->end_reason.empty();
-  metrics.set_recording_text(has_both ? fmt::format("{} ({})", now->path, now->end_reason)
-                                      : now->path + now->end_reason);
+  std::string reason = now->end_reason;
+  if (const std::uint64_t lost = bits.paused + bits.overrun + bits.dropped; lost > 0) {
+    const auto all = static_cast<double>(lost + bits.received + bits.not_sent);
+    reason += fmt::format("{}{:.2g} % not recorded: paused by daemon.overload {}, overrun {}, dropped {}",
+                          reason.empty() ? "" : "; ", 100.0 * static_cast<double>(lost) / all, bits.paused,
+                          bits.overrun, bits.dropped);
+  }
+  const bool has_both = !now->path.empty() && !reason.empty();
+  metrics.set_recording_text(has_both ? fmt::format("{} ({})", now->path, reason) : now->path + reason);
 }
 
 }  // namespace nearfield::daemon

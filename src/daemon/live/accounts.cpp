@@ -25,9 +25,15 @@ void ValueCounts::count(std::span<const std::uint32_t> words) {
     return;
   }
   const std::size_t first = turn_++ * kOfPiece % words.size();
+  std::size_t channel = seen_.empty() ? 0 : first % seen_.size();
   for (const std::uint32_t word : words.subspan(first, std::min(kOfPiece, words.size() - first))) {
     const float value = std::bit_cast<float>(word);
     const float size = std::abs(value);
+    if (!seen_.empty()) {
+      seen_[channel].fetch_add(1, std::memory_order_relaxed);
+      heard_[channel].fetch_add(size == 0.0F ? 0 : 1, std::memory_order_relaxed);
+      channel = channel + 1 == seen_.size() ? 0 : channel + 1;
+    }
     ++counts_.values;
     if (!std::isfinite(value)) {
       ++counts_.non_finite;
@@ -51,6 +57,18 @@ void ValueCounts::count(std::span<const std::uint32_t> words) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     shared_[i].store(numbers[i], std::memory_order_relaxed);
   }
+}
+
+std::vector<std::size_t> ValueCounts::take_silent() {
+  constexpr std::uint32_t kOften = 32;
+  std::vector<std::size_t> silent;
+  for (std::size_t channel = 0; channel < seen_.size(); ++channel) {
+    const std::uint32_t heard = heard_[channel].exchange(0, std::memory_order_relaxed);
+    if (seen_[channel].exchange(0, std::memory_order_relaxed) >= kOften && heard == 0) {
+      silent.push_back(channel);
+    }
+  }
+  return silent;
 }
 
 ValueCounts::Counts ValueCounts::counts() const {

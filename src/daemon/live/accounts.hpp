@@ -32,15 +32,21 @@ class ValueCounts {
     std::array<std::uint64_t, kSteps.size()> others{};
   };
 
-  /// For one thread.
+  explicit ValueCounts(std::size_t channels = 0) : seen_(channels), heard_(channels) {}
+  /// Counts some of the words [sample][channel]. For one thread.
   void count(std::span<const std::uint32_t> words);
   [[nodiscard]] Counts counts() const;
+  /// Channels that have been looked at often since the last call, and were 0 each time. One thread, which may be
+  /// another than that of count().
+  [[nodiscard]] std::vector<std::size_t> take_silent();
 
  private:
   static constexpr std::size_t kNumbers = sizeof(Counts) / sizeof(std::uint64_t);
 
   Counts counts_;                                              ///< used by the thread that counts
   std::array<std::atomic<std::uint64_t>, kNumbers> shared_{};  ///< copy of counts_, member by member
+  std::vector<std::atomic<std::uint32_t>> seen_;               ///< [channel] values since take_silent()
+  std::vector<std::atomic<std::uint32_t>> heard_;              ///< [channel] those that are not 0
   std::size_t turn_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "daemon/live/input_watch.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,6 +62,8 @@ InputWatch::InputWatch(const Settings& settings, const LiveInput& input)
       is_pipe_(settings.daemon->source.kind == DaemonSettings::SourceKind::kPipe),
       has_rate_(is_bare(settings.daemon->source) && !(is_pipe_ && is_regular_file(settings.daemon->source.path))),
       text_(text_of(settings, input)),
+      channels_of_input_(settings.array.channels),
+      values_(input.form == InputForm::kSamples ? input.words_per_element : 0),
       rate_(input.element_rate_hz) {}
 
 std::vector<InputWatch::Line> InputWatch::look(const std::optional<NewestElement>& newest, std::int64_t now_ns) {
@@ -79,8 +82,11 @@ std::vector<InputWatch::Line> InputWatch::look(const std::optional<NewestElement
     const ValueCounts::Counts news = difference(counts, judged_);
     const std::string numbers = doubt_of_numbers(news);
     judge(Doubt::kNumbers, numbers, lines);
+    const std::vector<std::size_t> silent = values_.take_silent();
     judge(Doubt::kSilence,
-          news.zero == news.values ? "every value is 0: are the microphones muted, or not connected?" : "", lines);
+          news.zero == news.values ? "every value is 0: are the microphones muted, or not connected?"
+                                   : text_of_silent(silent),
+          lines);
     if (numbers.empty() && !is_unit_given_) {
       judge(Doubt::kUnit, doubt_of_unit(counts), lines);  // all, since few small values tell the unit
     }
@@ -105,6 +111,21 @@ void InputWatch::judge(Doubt doubt, std::optional<std::string> found, std::vecto
   }
   doubts_.store(std::any_of(in_doubt_.begin(), in_doubt_.end(), [](const std::string& one) { return !one.empty(); }),
                 std::memory_order_relaxed);
+}
+
+std::string InputWatch::text_of_silent(const std::vector<std::size_t>& silent) const {
+  constexpr std::size_t kMostNamed = 8;
+  std::vector<std::string> names;
+  for (const std::size_t channel : std::span(silent).first(std::min(silent.size(), kMostNamed))) {
+    names.push_back(
+        std::to_string(channel < channels_of_input_.size() ? channels_of_input_[channel] : static_cast<int>(channel)));
+  }
+  return silent.empty()
+             ? ""
+             : fmt::format(
+                   "{} of {} microphones deliver nothing but 0, channel {}{} of the input: are they "
+                   "connected?",
+                   silent.size(), channels_, fmt::join(names, ", "), silent.size() > names.size() ? ", ..." : "");
 }
 
 std::optional<std::string> InputWatch::doubt_of_rate() const {

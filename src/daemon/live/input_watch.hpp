@@ -42,6 +42,7 @@ class InputWatch {
   enum class Doubt { kRate, kNumbers, kSilence, kUnit };
   static constexpr std::size_t kDoubts = 4;
   void judge(Doubt doubt, std::optional<std::string> found, std::vector<Line>& lines);
+  [[nodiscard]] std::string text_of_silent(const std::vector<std::size_t>& silent) const;
   [[nodiscard]] std::optional<std::string> doubt_of_rate() const;
   [[nodiscard]] static std::string doubt_of_numbers(const ValueCounts::Counts& counts);
   [[nodiscard]] static std::optional<std::string> doubt_of_unit(const ValueCounts::Counts& counts);
@@ -52,8 +53,9 @@ class InputWatch {
   bool is_pipe_ = false;
   bool has_rate_ = false;  ///< the sender keeps time, as far as this host knows
   std::string text_;
-  RateMeter rate_;
+  std::vector<int> channels_of_input_;  ///< [microphone] array.channels; empty: the same numbers
   ValueCounts values_;
+  RateMeter rate_;
   ValueCounts::Counts judged_;  ///< counts when values were last judged
   std::int64_t judged_ns_ = 0;
   std::atomic<bool> doubts_{false};

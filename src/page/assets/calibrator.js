@@ -75,9 +75,8 @@ meters.onBands = (frame) => {
   if (!walk || !isWalking || bandOf(frame.bands_hz, walk.frequency_hz) < 0) return;
   if (scale === "" && known.config) scale = scaleText();
   if (scale !== scaleText()) {
-    end();
-    say("The array's level or calibration was changed: the walk has ended, and its deviations are from the former level.");
     hasNewLevel = true;
+    end().then(() => say("The array's level or calibration was changed: the walk has ended, and its deviations are from the former level."));
     return;
   }
   walk.take(frame);

@@ -137,6 +137,41 @@ class MetersTest(PageTest):
         self.server.disconnect()
         self.until(page, "document.getElementById('meters-add').disabled && document.getElementById('meters-offer').textContent.includes('token')")
 
+    def test_a_number_that_is_no_microphone_is_said(self):
+        page = self.opened_panel()
+        table = "document.getElementById('meters-one').textContent"
+        for number in ("16", "-1", "2.5"):
+            page.fill("#meters-channel", number)
+            self.until(page, f"{table} === 'microphoneexpected 0 to 15'")
+        page.fill("#meters-channel", "")
+        self.until(page, f"{table} === ''")
+        self.assertIn("fast, slow", self.one(page, 15))
+
+    def test_channels_of_the_input_are_said_where_they_are_others(self):
+        self.server.yaml = self.server.yaml.replace("  sensitivity", "  channels: [3, 1, 2, 0, 4, 13, 6, 7,\n    8, 9, 10, 11, 12, 5, 14, 15]\n  sensitivity")
+        page = self.opened_panel()
+        self.sound.tones = {5: (123, 1000, 0), 7: (123.5, 1000, 0)}
+        ends = "document.getElementById('meters-ends').textContent"
+        self.until(page, f"{ends}.startsWith('Loudest: microphone 7, 123.5 dB; quietest: microphone 0 (channel 3), ') && {ends}.endsWith('; overloaded: 5 (channel 13), 7.')")
+        self.assertEqual(self.one(page, 5)["microphone"], "5 (channel 13)")
+        self.assertNotIn("microphone", self.one(page, 7))
+        page.click("#microphones-panel summary")
+        self.until(page, "document.getElementById('bad').rows.length === 4 && document.getElementById('bad').rows[1].cells[0].textContent === '5 (channel 13)'")
+        self.assertEqual(page.evaluate("document.getElementById('bad').rows[2].cells[0].textContent"), "9")
+
+    def test_a_list_of_channels_may_have_a_line_each(self):
+        self.server.yaml = self.server.yaml.replace("  sensitivity", "  dead_channels: [7]\n  channels:\n    - 1\n    - 0\n  sensitivity")
+        page = self.opened_panel(channels=2)
+        self.until(page, "nearfield.known.channels.join() === '1,0'")
+
+    def test_settings_wrap_in_the_panels(self):
+        page = self.shown(width=1280, height=800)
+        page.click("#meters-panel summary")
+        self.until(page, "document.getElementById('meters-offer').textContent.includes('processors.meters.window_samples=4096')")
+        page.click("#microphones-panel summary")
+        self.until(page, "document.getElementById('bad').rows.length === 4")
+        self.assertEqual(page.evaluate("['panels', 'meters-panel', 'microphones-panel'].filter((id) => document.getElementById(id).scrollWidth > document.getElementById(id).clientWidth)"), [])
+
     # --- the walk ---
 
     def began(self, **options):

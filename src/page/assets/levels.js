@@ -60,7 +60,7 @@ export function fullScale_pa() {
 }
 
 /** What the values in pascal depend on: they cannot be compared with those of another text. */
-export const scaleText = () => ["sensitivity_dbfs", "pascal_per_unit", "calibration", "channels"].map((key) => settingIn(known.config, "array", key)).join();
+export const scaleText = () => [...["sensitivity_dbfs", "pascal_per_unit", "calibration"].map((key) => settingIn(known.config, "array", key)), ...known.channels].join();
 
 /** @param {number} count */
 const unknowns = (count) => new Float64Array(count).fill(NaN);

@@ -2,7 +2,7 @@
 
 import { fullScale_pa, isOfSamples, kReference_pa, meters, metersOf, powerLevel } from "./levels.js";
 import { answered, element, fillSelect, fillTable, input, onClick, setText } from "./page.js";
-import { contextOf, placesOfMicrophones } from "./panels.js";
+import { contextOf, microphoneText, placesOfMicrophones } from "./panels.js";
 import { colours } from "./scene.js";
 import { changed, known, subscribe, view } from "./store.js";
 import { link } from "./stream.js";
@@ -175,10 +175,10 @@ new ResizeObserver(redraw).observe(canvas);
 function endsText() {
   const level = shownLevel();
   const { loudest, quietest } = meters.ends(level);
-  const named = (/** @type {number} */ i) => `microphone ${meters.channels[i]}, ${decibels(powerLevel(level[i])).replace("dB", unitOfLevels())}`;
+  const named = (/** @type {number} */ i) => `microphone ${microphoneText(meters.channels[i])}, ${decibels(powerLevel(level[i])).replace("dB", unitOfLevels())}`;
   const silent = meters.channels.filter((_, i) => !Number.isFinite(level[i]));
   const over = meters.channels.filter((_, i) => meters.isOver[i]);
-  const listed = (/** @type {number[]} */ all) => `${all.slice(0, kNamed).join(", ")}${all.length > kNamed ? ` and ${all.length - kNamed} more` : ""}`;
+  const listed = (/** @type {number[]} */ all) => `${all.slice(0, kNamed).map(microphoneText).join(", ")}${all.length > kNamed ? ` and ${all.length - kNamed} more` : ""}`;
   return [
     loudest < 0 ? "No microphone has a level" : `Loudest: ${named(loudest)}; quietest: ${named(quietest)}`,
     silent.length > 0 && loudest >= 0 ? `without a level: ${listed(silent)}` : "",
@@ -188,13 +188,15 @@ function endsText() {
 
 /** @returns {string[][]} the numbers of the chosen microphone */
 function rowsOfOne() {
-  const i = meters.channels.indexOf(channel.valueAsNumber);
-  if (i < 0) return [];
+  const chosen = channel.valueAsNumber;
+  const i = meters.channels.indexOf(chosen);
+  if (i < 0) return channel.value === "" && !channel.validity.badInput ? [] : [["microphone", `expected ${channel.min} to ${channel.max}`]];
   const place = known.microphones_m[meters.channels[i]];
   const unit = unitOfLevels();
   const level = (/** @type {number} */ power) => decibels(powerLevel(power)).replace("dB", unit);
   const peak = (/** @type {number} */ pascal) => `${decibels(peakLevel(pascal))} (${number(pascal)} Pa)`;
   return [
+    ...(microphoneText(chosen) === String(chosen) ? [] : [["microphone", microphoneText(chosen)]]),
     ["fast, slow", `${level(meters.level.fast[i])}, ${level(meters.level.slow[i])}`], ["window", level(meters.level.window[i])],
     ["peak", peak(meters.peak_pa[i])], ["peak held", `${peak(meters.hold_pa[i])}${meters.isOver[i] ? ", overloaded" : ""}`],
     ["offset", `${number(meters.offset_pa[i])} Pa`], ["place", place ? `${place.map((one) => number(one)).join(", ")} m` : "–"],
@@ -229,6 +231,7 @@ subscribe(() => {
   const ends = endsText();
   setText("meters-ends", `${ends}.`);
   canvas.setAttribute("aria-label", `Levels of ${meters.channels.length} microphones. ${ends}`);
+  [channel.min, channel.max] = [Math.min, Math.max].map((end) => String(end(...meters.channels)));
   fillTable("meters-one", rowsOfOne());
   const fullScale = fullScale_pa();
   input("meters-limit").placeholder = Number.isFinite(fullScale) ? `${decibels(peakLevel(meters.limit()))}: 0.95 of full scale` : "not known";

@@ -163,6 +163,12 @@ function showLegend(counts) {
   }));
 }
 
+/** @param {number} microphone @returns {string} "5", or "5 (channel 13)" where it is on another channel of the input */
+export function microphoneText(microphone) {
+  const channel = known.channels[microphone] ?? microphone;
+  return channel === microphone ? String(microphone) : `${microphone} (channel ${channel})`;
+}
+
 /** @param {number} share */
 const shareText = (share) => `${share < 0.0995 ? Number((100 * share).toPrecision(2)) : Math.round(100 * share)} %`;
 
@@ -175,8 +181,8 @@ subscribe(() => {
   const missing = microphones?.missing_information > 0 ? `, ${shareText(microphones.missing_information)} of the information missing` : "";
   setText("microphones-text", `${used}${watched}; ${microphones?.masked ?? 0} masked${missing}, ${microphones?.bad?.length ?? 0} found bad.`);
   fillTable("bad", [...marks.values()].map(({ sort, entry }) =>
-    [String(entry.channel), `${entry.row}, ${entry.column}`, `${kSorts[sort]}: ${sort === "configured" ? "array.dead_channels" : entry.cause}`]),
-  ["channel", "row, column", "what, and why"]);
+    [microphoneText(entry.channel), `${entry.row}, ${entry.column}`, `${kSorts[sort]}: ${sort === "configured" ? "array.dead_channels" : entry.cause}`]),
+  ["microphone", "row, column", "what, and why"]);
   const canvas = element("microphones", HTMLCanvasElement);
   const places = placesOfMicrophones();
   canvas.hidden = element("microphones-legend", HTMLElement).hidden = places.length === 0;

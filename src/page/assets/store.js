@@ -98,6 +98,8 @@ export const known = {
   notes: [],
   /** @type {number[][]} places of the microphones, x and y in m, by channels; empty until they are known */
   microphones_m: [],
+  /** @type {number[]} channels of the input, by the numbers of the microphones; empty if they are the same */
+  channels: [],
   /** What tells the array from others: a hash of these places. Empty until they are known. */
   array: "",
   /** The configuration in effect, YAML; empty until it is known. */

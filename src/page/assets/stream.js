@@ -6,7 +6,7 @@ import { isOfMicrophones, meters, metersOf } from "./levels.js";
 import { Link } from "./link.js";
 import { axisOf, planeOf, sizeOf } from "./picture.js";
 import { changed, finderFor, history, hold, known, markDirty, sourcesOf, subscribe, tell, view } from "./store.js";
-import { settingIn } from "./units.js";
+import { numbersIn, settingIn } from "./units.js";
 
 /** @typedef {import("./picture.js").Layout} Layout */
 
@@ -161,6 +161,7 @@ async function readConfig() {
     known.microphones_m = microphones_m;
     known.array = hashOf(JSON.stringify(microphones_m));
     known.config = yaml;
+    known.channels = numbersIn(yaml, "array", "channels");
     known.standoff_m = Number.parseFloat(settingIn(yaml, "holography", "standoff_m"));
     changed();
   } catch {

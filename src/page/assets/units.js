@@ -113,6 +113,20 @@ export function taiText(tai_ns) {
   return Number.isNaN(time.getTime()) ? "–" : time.toLocaleString("sv");
 }
 
+/** @param {string} yaml @param {string} section */
+const sectionIn = (yaml, section) => new RegExp(`^${section}:(.*(?:\\n(?:[ \\t].*|\\s*$))*)`, "m").exec(yaml)?.[1] ?? "";
+
+/**
+ * Numbers of a list in a section of YAML, in brackets or a line each; none if it is absent.
+ * @param {string} yaml
+ * @param {string} section
+ * @param {string} key
+ */
+export function numbersIn(yaml, section, key) {
+  const list = new RegExp(`\\b${key}:\\s*(\\[[^\\]]*\\]|(?:\\s*- *[-.\\de]+)+)`).exec(sectionIn(yaml, section))?.[1] ?? "";
+  return list.split(/[\s,[\]]+/).filter((word) => /\d/.test(word)).map(Number);
+}
+
 /**
  * A setting of a section of YAML as the daemon writes it, or as a person does; "" if it is absent.
  * @param {string} yaml
@@ -120,6 +134,6 @@ export function taiText(tai_ns) {
  * @param {string} key   the first one of this name in the section
  */
 export function settingIn(yaml, section, key) {
-  const text = new RegExp(`^${section}:(.*(?:\\n(?:[ \\t].*|\\s*$))*)`, "m").exec(yaml)?.[1] ?? "";
+  const text = sectionIn(yaml, section);
   return (new RegExp(`\\b${key}:[ \\t]*("[^"]*"|[^\\s,}]+)`).exec(text)?.[1] ?? "").replaceAll('"', "");
 }

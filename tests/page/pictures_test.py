@@ -128,6 +128,17 @@ class PicturesTest(PageTest):
         self.assertEqual(page.input_value("#range"), "60")
         self.expect_colour("magnitude", 1 - (float(page.input_value("#top")) - level_db(field(2, 0)[ROW][COLUMN])) / 60)
 
+    def test_the_chosen_frequency_is_kept_for_the_next_visit(self):
+        page = self.shown()
+        page.select_option("#axes select[data-axis=frequency]", "2")
+        self.until(page, "nearfield.known.newest?.layout.select.frequency === 2")
+        changed = images_layout()
+        for frequencies_hz, index in ((FREQUENCIES_HZ, 2), ([250.5, *FREQUENCIES_HZ], 3), ([250.5], 0)):
+            changed["axes"][1]["values"] = frequencies_hz
+            self.server.layouts["surface"] = changed
+            page.reload()
+            self.until(page, f"globalThis.nearfield?.known.newest?.layout.select.frequency === {index}")
+
     def test_the_phase_is_animated_unless_the_system_asks_for_less_motion(self):
         page = self.shown()
         self.choose("mode", "real")

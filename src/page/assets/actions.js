@@ -1,6 +1,7 @@
 // Changes of the view by the user: processor, product and the entries of its other axes; freezing, playing and comparing; cursors.
 
-import { axisOf, planeOf, sizeOf } from "./picture.js";
+import { keep, readKept } from "./page.js";
+import { axisOf, entryText, planeOf, sizeOf } from "./picture.js";
 import { changed, changedByPicture, history, hold, isOffered, known, layoutInView, markDirty, reducedMotion, shown, view } from "./store.js";
 import { isSigned } from "./units.js";
 import { pixelAt } from "./values.js";
@@ -45,6 +46,11 @@ export function lookAtFirst() {
   return undefined;
 }
 
+const kEntry = "entry ";  // and the name of an axis: names of what is kept
+
+/** @param {import("./picture.js").Axis} axis  @returns {number} index of the entry that was chosen last on an axis of this name, also at an earlier visit; 0 if it has no such entry */
+const keptEntry = (axis) => Math.max(0, Array.from({ length: sizeOf(axis) }, (_, i) => entryText(axis, i)).indexOf(readKept(kEntry + axis.name)));
+
 /**
  * Views a product, with the current selection of axes that are the same.
  * @param {string} processor
@@ -60,7 +66,7 @@ export function look(processor, name) {
   const select = {};
   for (const axisName of product.axes) {
     const axis = axisOf(layout, axisName);
-    if (axis && !plane.includes(axisName)) select[axisName] = Math.min(view.select[axisName] ?? 0, sizeOf(axis) - 1);
+    if (axis && !plane.includes(axisName)) select[axisName] = Math.min(view.select[axisName] ?? keptEntry(axis), sizeOf(axis) - 1);
   }
   if (isSigned(product) && !view.scales.has(`${processor}/${product.name}`)) view.choice.mode = "real";
   Object.assign(view, { processor, product: product.name, select });
@@ -74,6 +80,11 @@ export function look(processor, name) {
 export function select(change) {
   freeze(false);
   view.select = { ...view.select, ...change };
+  for (const [name, index] of Object.entries(change)) {
+    const layout = layoutInView();
+    const axis = layout && axisOf(layout, name);
+    if (axis) keep(kEntry + name, entryText(axis, index));
+  }
   look(view.processor, view.product);
 }
 

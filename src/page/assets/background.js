@@ -6,7 +6,7 @@ import { closeCamera, offeredCameras, onCameras, openCamera } from "./camera.js"
 import { apply, inverse, projective } from "./geometry.js";
 import { latencyText } from "./latency.js";
 import { closeHostCamera, openHostCamera } from "./host_camera.js";
-import { element, fillSelect, input, onClick, setText } from "./page.js";
+import { element, fillSelect, input, keep, onClick, readKept, setText } from "./page.js";
 import { hasPhotograph, removePhotograph, showPhotograph, takePhotograph } from "./photograph.js";
 import { axisOf, edgesOf, entryText, planeOf } from "./picture.js";
 import { stage } from "./scene.js";
@@ -53,24 +53,11 @@ function nameInView() {
   return background.image && axes ? kAlignments + JSON.stringify([background.key, known.array, axes]) : "";
 }
 
-/** @returns {Kept | null} */
-function readAlignment() {
-  try {
-    return JSON.parse(localStorage.getItem(name) ?? "null");
-  } catch {
-    return null;
-  }
-}
-
 /** @param {import("./geometry.js").Matrix} matrix */
 function keepAlignment(matrix) {
   Object.assign(background, { matrix });
   plane = planeInView();
-  try {
-    localStorage.setItem(name, JSON.stringify({ matrix, plane }));
-  } catch {
-    trouble = "This browser does not keep the alignment for the next visit.";
-  }
+  if (!keep(name, { matrix, plane })) trouble = "This browser does not keep the alignment for the next visit.";
 }
 
 /** Reads the alignment again where another picture, array or pair of axes is in view. */
@@ -78,7 +65,8 @@ function followAlignment() {
   const now = nameInView();
   if (now === name) return;
   name = now;
-  const kept = readAlignment();
+  /** @type {Kept | null} */
+  const kept = readKept(name);
   Object.assign(background, { matrix: kept?.matrix ?? null, clicks: null });
   plane = kept?.plane ?? "";
 }

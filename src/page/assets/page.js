@@ -35,6 +35,25 @@ export function setText(target, text) {
   if (found.textContent !== text) found.textContent = text;
 }
 
+/** @param {string} name @returns {any} what this browser keeps under it from an earlier visit; null if it keeps nothing */
+export function readKept(name) {
+  try {
+    return JSON.parse(localStorage.getItem(name) ?? "null");
+  } catch {
+    return null;
+  }
+}
+
+/** @param {string} name @param {any} value  to keep for the next visit @returns {boolean} false if this browser does not keep it */
+export function keep(name, value) {
+  try {
+    localStorage.setItem(name, JSON.stringify(value));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Asks, and says the message of the result, or why it was refused. Returns the result; null if it was refused.
  * @param {(text: string) => void} say

@@ -8,7 +8,9 @@ import unittest
 import numpy as np
 
 from fake_server import FREQUENCIES_HZ, PITCH_M, axis_m, directions_layout, field, images_layout
-from shown_page import COLUMN, PageTest, ROW, level_db, position
+from shown_page import COLUMN, PageTest, REFERENCE_PA, ROW, level_db, position
+
+OUTSIDE = "(document.getElementById('outside').hidden ? '' : document.getElementById('outside-text').textContent)"
 
 
 class PicturesTest(PageTest):
@@ -113,12 +115,12 @@ class PicturesTest(PageTest):
         self.choose("processor", "surface")
         self.until(page, f"nearfield.known.newest?.layout.processor === 'surface' && document.getElementById('top').value === '{top_of(0, 0)}'")
         self.set("top", 20)  # typed: it holds, and the page says that nothing of the field lies on it
-        self.until(page, "document.getElementById('caption').textContent.startsWith('all values are above the scale; ')")
+        self.until(page, f"{OUTSIDE} === 'all values are above the scale'")
         drawn = page.evaluate("nearfield.draws.length")
         self.until(page, f"nearfield.draws.length > {drawn} + 3")
         self.assertEqual(page.input_value("#top"), "20")
         self.set("top", 200)
-        self.until(page, "document.getElementById('caption').textContent.startsWith('all values are below the scale; ')")
+        self.until(page, f"{OUTSIDE} === 'all values are below the scale'")
         page.select_option("#axes select[data-axis=frequency]", "2")
         self.until(page, f"document.getElementById('top').value === '{top_of(2, 0)}'")
         self.set("top", 80)
@@ -127,6 +129,55 @@ class PicturesTest(PageTest):
         self.set("range-number", 60)
         self.assertEqual(page.input_value("#range"), "60")
         self.expect_colour("magnitude", 1 - (float(page.input_value("#top")) - level_db(field(2, 0)[ROW][COLUMN])) / 60)
+
+    def test_what_the_caption_says_of_the_scale_is_of_the_drawing(self):
+        page = self.shown()
+        self.set("top", 200)
+        self.until(page, f"{OUTSIDE} === 'all values are below the scale'")
+        self.server.is_live = False
+        page.select_option("#axes select[data-axis=frequency]", "2")
+        self.until(page, f"{OUTSIDE} === ''")
+        # Views follow a change between the arrival of a picture and its drawing, before which the scale is not fitted to it.
+        page.evaluate("() => { const { history } = nearfield; const add = history.add.bind(history); globalThis.texts = []; history.add = (picture) => { add(picture);"
+                      " document.getElementById('smooth').dispatchEvent(new Event('input')); queueMicrotask(() => texts.push(document.getElementById('caption').innerText)); }; }")
+        self.server.is_live = True
+        self.until(page, "texts.length > 3")
+        self.assertEqual([text for text in page.evaluate("texts") if "the scale" in text], [])
+
+    def test_a_map_of_one_colour_offers_to_fit_the_scale(self):
+        page = self.shown()
+        levels = np.sort(20 * np.log10(np.abs(field(0, 0)).ravel() / REFERENCE_PA))
+        self.set("range-number", 3)  # 95 % are below, but the maximum is in sight
+        drawn = page.evaluate("nearfield.draws.length")
+        self.until(page, f"nearfield.draws.length > {drawn} + 3")
+        self.assertFalse(page.is_visible("#fit"))
+        self.set("range-number", 30)
+        self.set("top", levels[len(levels) // 20])
+        self.until(page, f"/^9[45] % of the values are above the scale$/.test({OUTSIDE})")
+        self.set("top", levels[len(levels) // 2])
+        self.until(page, f"{OUTSIDE} === ''")
+        for amplitude, side in ((1e-3, "below"), (1.0, "above")):
+            self.server.amplitude = amplitude
+            self.until(page, f"{OUTSIDE} === 'all values are {side} the scale'")
+            page.click("#fit")
+            self.until(page, f"{OUTSIDE} === ''")
+            self.assertEqual(float(page.input_value("#top")), math.ceil(levels[-1] + 20 * math.log10(amplitude)))
+        page.uncheck("#decibels")
+        self.server.amplitude = 1e-4
+        self.until(page, f"{OUTSIDE} === 'all values are below the scale'")
+
+    def test_hardly_any_sound_is_said(self):
+        caption = "document.getElementById('caption-text').textContent"
+        words = "hardly any sound at this frequency: all levels are below 0 dB re 20 µPa"
+        self.server.amplitude = 0.9 * REFERENCE_PA / np.abs(field(0, 0)).max()
+        page = self.shown()
+        self.until(page, f"{caption}.startsWith('{words}; surface, pressure')")
+        self.assertFalse(page.is_visible("#fit"))
+        status = self.server.status
+        self.server.status = lambda: {**status(), "counted_in": "samples", "input": {"pascal_per_unit": None}}
+        self.until(page, f"{caption}.startsWith('{words}, if 1 of the samples is 1 Pa; ')")
+        self.server.amplitude *= 1.2
+        self.until(page, f"{caption}.startsWith('surface, pressure')")
 
     def test_the_chosen_frequency_is_kept_for_the_next_visit(self):
         page = self.shown()

@@ -9,13 +9,14 @@ import { element, fillSelect, fillTable, input, onClick, setText } from "./page.
 import { saveSnapshot } from "./files.js";
 import { apply } from "./geometry.js";
 import { latencyText } from "./latency.js";
+import { isOfSamples } from "./levels.js";
 import { axisOf, edgesOf, entryText, selectionText, sizeOf } from "./picture.js";
-import { autoOnce, changeScale, outsideText, scaleInUse, setRange, setTop, widenScale } from "./scale.js";
+import { autoOnce, changeScale, scaleInUse, setRange, setTop, widenScale } from "./scale.js";
 import { stage } from "./scene.js";
 import { background, chosenSources, finders, history, isOffered, known, layoutInView, obstacleToReference, productInView, reducedMotion, shown, subscribe, tell, view } from "./store.js";
 import { chosenCurves, curves } from "./stream.js";
-import { isSigned, levelRule, number, unitText } from "./units.js";
-import { pixelAt } from "./values.js";
+import { isSigned, levelOf, levelRule, number, unitText } from "./units.js";
+import { pixelAt, rangeOf } from "./values.js";
 
 const { choose, flip, freeze, goBy, goTo, keepReference, look, picturesOf, play, rotate, select, setCursor, stepAxis, turnSurface, zoomSurface } = actions;
 const select_ = (/** @type {string} */ id) => element(id, HTMLSelectElement);
@@ -100,7 +101,7 @@ const [decibels, top, range, rangeNumber] = ["decibels", "top", "range", "range-
 decibels.addEventListener("change", () => changeScale((scale) => { scale.isDb = decibels.checked; }));
 top.addEventListener("change", () => setTop(top.valueAsNumber));
 for (const field of [range, rangeNumber]) field.addEventListener("input", () => setRange(field.valueAsNumber));
-onClick("auto", autoOnce);
+for (const id of ["auto", "fit"]) onClick(id, autoOnce);
 
 function showScale() {
   const product = productInView();
@@ -147,13 +148,25 @@ function showTransport() {
     : `Kept: ${number(history.seconds, 3)} s in ${history.length} pictures, ${number(history.bytes / 2 ** 20, 3)} of at most ${kMostBytes / 2 ** 20} MiB`);
 }
 
+/**
+ * Text that a picture of pressure has hardly any sound: the scale is fitted to it like to a loud one.
+ * @param {import("./store.js").Shown} now
+ */
+function silenceText({ picture: { product, layout }, values }) {
+  const rule = levelRule(product);
+  if (!rule || !["Pa", "Pa^2"].includes(product.unit) || !(levelOf(rule, rangeOf(values).most) < 0)) return "";
+  const where = "frequency" in layout.select ? "at this frequency" : "in this picture";
+  const unit = isOfSamples() && known.status?.input?.pascal_per_unit === null ? ", if 1 of the samples is 1 Pa" : "";
+  return `hardly any sound ${where}: all levels are below 0 ${rule.text}${unit}`;
+}
+
 function captionText() {
   const now = shown();
   if (!now) return "";
   const { side, mirror } = view.choice;
-  const { picture, values } = now;
+  const { picture } = now;
   return [
-    outsideText(picture, values), apertureOf(picture)?.isExceeded ? "hatched: beyond the outermost microphones" : "", `${picture.layout.processor}, ${picture.product.quantity}`, selectionText(picture),
+    silenceText(now), apertureOf(picture)?.isExceeded ? "hatched: beyond the outermost microphones" : "", `${picture.layout.processor}, ${picture.product.quantity}`, selectionText(picture),
     `seen from ${side === "front" ? "the microphones" : "behind"}${mirror ? ", mirrored" : ""}${view.quarters ? `, turned by ${90 * view.quarters}°` : ""}`,
     misplacedText(), latencyText(),
   ].filter((text) => text !== "").join("; ");
@@ -164,7 +177,7 @@ subscribe(() => {
   showOffers();
   showScale();
   showTransport();
-  setText("caption", captionText());
+  setText("caption-text", captionText());
 });
 
 for (const panel of document.querySelectorAll("details")) {

@@ -109,19 +109,33 @@ export function lookOf(product, values) {
   };
 }
 
+/** Share of the pixels outside the scale above which a map is one colour to the eye. */
+const kOutside = 0.9;
+
 /**
- * Text that a map has one colour because its values are outside the scale; empty if they are not.
- * @param {Picture} picture
+ * Text that a map has one colour because its values are outside the scale; empty if they are not. A map whose maximum is in the upper half of
+ * the scale is none, however much of it is silent.
+ * @param {import("./drawing.js").Look} look   of the drawing
  * @param {Float32Array} values
  */
-export function outsideText(picture, values) {
-  const look = lookOf(picture.product, values);
+export function outsideText(look, values) {
   if (look.mode !== kModes.magnitude) return "";
-  const rule = levelRule(picture.product);
-  const at = (/** @type {number} */ value) => (look.isDb && rule ? levelOf(rule, value) : value);
-  const { least, most } = rangeOf(values);
-  if (at(least) > look.high) return "all values are above the scale";
-  return look.isDb && at(most) < look.low ? "all values are below the scale" : "";
+  const [low, middle, high] = [look.isDb ? 0 : 1 / 510, 0.5, 1].map((position) => {  // a linear scale has zero: values of its lowest colour are below it
+    const at = look.low + position * (look.high - look.low);
+    return (look.isDb ? look.reference * 10 ** (at / look.perDecade) : at) ** 2;
+  });
+  let [count, above, below, most] = [0, 0, 0, 0];
+  for (let i = 0; i < values.length; i += 2) {
+    const square = values[i] ** 2 + values[i + 1] ** 2;
+    if (!Number.isFinite(square)) continue;
+    count += 1;
+    if (square > high) above += 1;
+    else if (square < low) below += 1;
+    if (square > most) most = square;
+  }
+  const text = (/** @type {number} */ outside) => (outside === count ? "all values are" : `${Math.floor((100 * outside) / count)} % of the values are`);
+  if (above > kOutside * count) return `${text(above)} above the scale`;
+  return below > kOutside * count && most < middle ? `${text(below)} below the scale` : "";
 }
 
 /** @param {(scale: Scale, product: Product) => void} change */

@@ -6,7 +6,7 @@ import { Drawing } from "./drawing.js";
 import { noteLatency } from "./latency.js";
 import { marksOf } from "./marks.js";
 import { element, setText } from "./page.js";
-import { fitScale, isToFit, lookOf } from "./scale.js";
+import { fitScale, isToFit, lookOf, outsideText } from "./scale.js";
 import { barOf, Stage } from "./stage.js";
 import { background, draws, heldText, hold, markDirty, referenceOf, shown, turn, view } from "./store.js";
 import { levelRule } from "./units.js";
@@ -30,6 +30,12 @@ const uploaded = {
 stage.changed = markDirty;
 drawing.restored = () => { uploaded.field = uploaded.kept = null; markDirty(); };
 
+/** @param {string} text  on the scale, in the caption; empty if there is nothing to say */
+function sayOutside(text) {
+  element("outside", HTMLElement).hidden = text === "";
+  setText("outside-text", text);
+}
+
 /**
  * Draws the view.
  * @param {boolean} isNew  the picture was not drawn before
@@ -38,7 +44,10 @@ export function draw(isNew) {
   const now = shown();
   showCondition(isNew);
   const grid = now?.picture.grid;
-  if (!now || !grid) return drawing.clear();
+  if (!now || !grid) {
+    sayOutside("");
+    return drawing.clear();
+  }
   const { picture, values } = now;
   noteLatency();
   if (isToFit(picture)) fitScale(picture, values);
@@ -53,6 +62,7 @@ export function draw(isNew) {
     uploaded.kept = kept.values;
   }
   const look = lookOf(picture.product, values);
+  sayOutside(outsideText(look, values));  // with the drawing, not with the caption: it is true of what is seen
   const isAligning = background.clicks !== null;
   if (isAligning) look.opacity = 0;
   return stage.draw({

@@ -96,9 +96,9 @@ def difference_of(before, after):
 
 def test_levels_places_and_means_have_closed_forms(run):
     first, second = maps_in(run)
-    assert (first.words, second.words) == ("z 0 mm, 500 Hz", "z 0 mm, 1000 Hz")
+    assert (first.words, second.words) == ("z 0 m, 500 Hz", "z 0 m, 1000 Hz")
     assert first.largest.level_db == pytest.approx(94.0, abs=1e-5) and second.largest.level_db == pytest.approx(84.0, abs=1e-5)
-    assert first.largest.words == "x 30 mm, y 0 mm" and first.largest.index == (5, 7)
+    assert first.largest.words == "x 0.03 m, y 0 m" and first.largest.index == (5, 7)
     # 131 of 132 pixels are 20 dB lower: the mean of powers is (1 + 131 / 100) / 132 of the largest.
     assert first.mean_db == pytest.approx(94.0 + 10.0 * np.log10(2.31 / 132.0), abs=1e-5)
     np.testing.assert_allclose(first.levels_db[0], 74.0, atol=1e-5)  # float32
@@ -145,7 +145,7 @@ def test_intensities_keep_their_sign_until_the_level(tmp_path):
     summary(path, tmp_path / "a.html")
     page = read(tmp_path / "a.html")
     assert "Power flows away from the microphones at 1 of the 2 places of images that are within 20 dB of their map's largest level" in page.text
-    assert page.row("z 0 mm, 500 Hz")[-2:] == ["4.00 × 10⁻⁹", "36.0"] and page.row("z 0 mm, 1000 Hz")[-2:] == ["−1.00 × 10⁻⁹", "negative"]
+    assert page.row("z 0 m, 500 Hz")[-2:] == ["4.00 × 10⁻⁹", "36.0"] and page.row("z 0 m, 1000 Hz")[-2:] == ["−1.00 × 10⁻⁹", "negative"]
 
 
 # ---- Differences ----
@@ -163,7 +163,7 @@ def test_half_the_amplitude_is_6_02_db_less_whatever_the_number_of_frames(run, t
     said = capsys.readouterr().out.splitlines()
     mean = "mean" if average == "energetic" else "median"
     assert said[0] == f"pressure (images of surface), dB re 20 µPa, the {mean} of powers over 3 frames before and 7 after;"
-    assert said[2] == "z 0 mm, 500 Hz: 6.0 dB less over the surface (76.4 to 70.4 dB); 6.0 dB less where it was loudest, at x 30 mm, y 0 mm."
+    assert said[2] == "z 0 m, 500 Hz: 6.0 dB less over the surface (76.4 to 70.4 dB); 6.0 dB less where it was loudest, at x 0.03 m, y 0 m."
     assert compare.main(["--before", str(run), "--after", str(after), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["frames_before"], found["frames_after"], found["products"][0]["unit"]) == (3, 7, "dB re 20 µPa")
@@ -181,7 +181,7 @@ def test_where_it_fell_and_rose_is_looked_for_where_one_of_both_is_strong(run, t
     values[0, 0, 7, 8] *= 10.0 ** (-30.0 / 20.0)  # 74 to 44 dB: the most, and too weak in both
     first, second = difference_of(run, write(tmp_path / "after.h5", [values]))
     assert first.most(-1).index == (5, 7) and first.most(-1).level_db == pytest.approx(20.0 * np.log10(0.5), abs=1e-5)
-    assert first.most(1).words == "x −70 mm, y −80 mm" and first.most(1).level_db == pytest.approx(15.0, abs=1e-5)
+    assert first.most(1).words == "x −0.07 m, y −0.08 m" and first.most(1).level_db == pytest.approx(15.0, abs=1e-5)
     assert second.most(1) is None and second.mean_db == pytest.approx(0.0, abs=1e-5)
     assert not np.isnan(drawing.shown_change(first, 40.0)[7, 8]) and np.isnan(drawing.shown_change(first, 19.0)[7, 8])
 
@@ -284,8 +284,8 @@ def test_a_page_says_what_the_run_is(run, tmp_path):
     assert page.row("Frequencies")[1] == "500, 1000 Hz" and page.row("Microphones")[1] == "130 to 131 of 132 used"
     assert nearfield.run("--version").splitlines()[0] in page.text
     # Levels, W, dB re 1 pW, the median expected error.
-    assert page.row("z 0 mm, 500 Hz") == ["z 0 mm, 500 Hz", "94.0", "x 30 mm, y 0 mm", "76.4", "1.00 × 10⁻⁶", "60.0", "6 %"]
-    assert page.row("z 0 mm, 1000 Hz")[-2:] == ["63.0", "15 %"]
+    assert page.row("z 0 m, 500 Hz") == ["z 0 m, 500 Hz", "94.0", "x 0.03 m, y 0 m", "76.4", "1.00 × 10⁻⁶", "60.0", "6 %"]
+    assert page.row("z 0 m, 1000 Hz")[-2:] == ["63.0", "15 %"]
     assert page.row("500 Hz") == ["500 Hz", "6", "5", "7"]
     assert page.row("masked ones") == ["masked ones", "2", "3", "100"] and page.row("missing bits") == ["missing bits", "4", "1", "33.3"]
     assert page.row("not described by the file")[1:] == [str(1 << 20), "1", "33.3"]
@@ -306,15 +306,15 @@ def test_a_page_of_two_runs_shows_what_changed(run, tmp_path):
     summary(run, tmp_path / "a.html", after)
     page = read(tmp_path / "a.html")
     assert len(page.pictures) == 6 and all(png_of(picture).shape[2] == 4 for picture in page.pictures)
-    assert "z 0 mm, 500 Hz: 6.0 dB less over the surface (76.4 to 70.4 dB); 6.0 dB less where it was loudest, at x 30 mm, y 0 mm." in page.text
-    assert page.row("z 0 mm, 500 Hz") == ["z 0 mm, 500 Hz", "76.4", "70.4", "−6.0", "94.0", "88.0", "−6.0", "60.0", "54.0", "−6.0"]
-    assert page.row("z 0 mm, 500 Hz", 1) == ["z 0 mm, 500 Hz", "x 30 mm, y 0 mm", "−6.0", "x 30 mm, y 0 mm", "−6.0", "nowhere", "–"]
+    assert "z 0 m, 500 Hz: 6.0 dB less over the surface (76.4 to 70.4 dB); 6.0 dB less where it was loudest, at x 0.03 m, y 0 m." in page.text
+    assert page.row("z 0 m, 500 Hz") == ["z 0 m, 500 Hz", "76.4", "70.4", "−6.0", "94.0", "88.0", "−6.0", "60.0", "54.0", "−6.0"]
+    assert page.row("z 0 m, 500 Hz", 1) == ["z 0 m, 500 Hz", "x 0.03 m, y 0 m", "−6.0", "x 0.03 m, y 0 m", "−6.0", "nowhere", "–"]
     assert page.row("Frames")[1:] == ["3, the first and the last 1 s apart", "7, the first and the last 3 s apart"]
     assert page.row("Recorded")[2] == "2026-11-30 00:53:20.000 to 2026-11-30 00:53:23.000 TAI"
     assert page.row("holography.standoff_m", -1) == ["holography.standoff_m", "0.03", "0.04"]
 
 
-def test_pictures_have_the_levels_in_mm_with_microphones_and_a_cross(run, tmp_path):
+def test_pictures_have_the_levels_in_m_with_microphones_and_a_cross(run, tmp_path):
     half = write(tmp_path / "half.h5", [0.5 * field()])
     one = difference_of(run, half)[0]
     with opened(run) as results:
@@ -326,11 +326,11 @@ def test_pictures_have_the_levels_in_mm_with_microphones_and_a_cross(run, tmp_pa
     mesh = ax.collections[0]
     np.testing.assert_allclose(mesh.get_array().reshape(11, 12), one.after.levels_db)
     assert mesh.get_clim() == (scale.low, scale.high)
-    assert ax.get_xlim() == pytest.approx((-120.0, 120.0)) and ax.get_ylim() == pytest.approx((110.0, -110.0)) and ax.get_xlabel() == "x [mm]"
+    assert ax.get_xlim() == pytest.approx((-0.12, 0.12)) and ax.get_ylim() == pytest.approx((0.11, -0.11)) and ax.get_xlabel() == "x [m]"
     used, masked, _, *cross = ax.lines
     assert len(used.get_xdata()) == 130
-    np.testing.assert_allclose(np.transpose(masked.get_data()), [[-50.0, -100.0], [-10.0, -80.0]], atol=1e-9)  # channels 3 and 17
-    assert [np.ravel(line.get_data()).tolist() for line in cross] == [[pytest.approx(30.0), pytest.approx(0.0)]] * 2
+    np.testing.assert_allclose(np.transpose(masked.get_data()), [[-0.05, -0.1], [-0.01, -0.08]], atol=1e-9)  # channels 3 and 17
+    assert [np.ravel(line.get_data()).tolist() for line in cross] == [[pytest.approx(0.03), pytest.approx(0.0)]] * 2
     changes = drawing.change_scale([one], 30.0)
     assert (changes.low, changes.high) == (-7.0, 7.0)
     mesh = drawing.draw_change(one, changes, microphones, 30.0, 2.4).axes[0].collections[0]
@@ -338,17 +338,28 @@ def test_pictures_have_the_levels_in_mm_with_microphones_and_a_cross(run, tmp_pa
     assert mesh.get_cmap().name == "RdBu_r"
 
 
+def test_microphones_of_an_irregular_array_stand_where_the_file_says(run, tmp_path):
+    places = [[0.01 * i, -0.02 * i, 0.0] for i in range(16)]
+    with h5py.File(run, "r+") as file:
+        file.attrs["config"] = np.bytes_("version: 1\narray: {positions: array.csv}\n")
+        file["microphone"], file["microphone_m"] = np.zeros(16, np.float32), places  # the first is a dimension's
+    with opened(run) as results:
+        assert microphones_of(results[0]).places_m.tolist() == places
+    summary(run, tmp_path / "a.html")
+    assert "does not say where" not in read(tmp_path / "a.html").text
+
+
 def test_of_many_maps_the_loudest_are_drawn_and_all_are_in_the_table(run, tmp_path):
     summary(run, tmp_path / "a.html", most_pictures=1)
     page = read(tmp_path / "a.html")
-    assert len(page.pictures) == 1 and page.pictures[0]["alt"].startswith("z 0 mm, 500 Hz")
-    assert "The 1 loudest of 2 are drawn (--pictures); the table has all." in page.text and page.row("z 0 mm, 1000 Hz")
+    assert len(page.pictures) == 1 and page.pictures[0]["alt"].startswith("z 0 m, 500 Hz")
+    assert "The 1 loudest of 2 are drawn (--pictures); the table has all." in page.text and page.row("z 0 m, 1000 Hz")
 
 
 def test_a_largest_level_near_the_edge_is_said_so(tmp_path):
     write(tmp_path / "a.h5", [field(x=0)] * 2)
     summary(tmp_path / "a.h5", tmp_path / "a.html")
-    assert read(tmp_path / "a.html").row("z 0 mm, 500 Hz")[2] == "x −110 mm, y 0 mm (near the edge)"
+    assert read(tmp_path / "a.html").row("z 0 m, 500 Hz")[2] == "x −0.11 m, y 0 m (near the edge)"
 
 
 def test_images_of_the_program_have_all_that_a_page_shows(images, tmp_path):
@@ -360,7 +371,7 @@ def test_images_of_the_program_have_all_that_a_page_shows(images, tmp_path):
     assert page.row("processors.rows.kind")[1] == "spectrum" and not [row for row in page.rows if row and row[0].startswith("daemon.")]
     with nearfield.open_images(images) as found:
         levels_db = 10.0 * np.log10((abs(found.images.values[:, 0, 0]) ** 2).mean(axis=0) / 2.0 / 4e-10)
-    assert page.row("z 0 mm, 1007.08 Hz")[1] == f"{levels_db.max():.1f}"
+    assert page.row("z 0 m, 1007.08 Hz")[1] == f"{levels_db.max():.1f}"
     with opened(images) as results:
         assert microphones_of(results[0]).places_m[0].tolist() == pytest.approx([-0.07, -0.07, 0.0])
         assert flags_of(results[0]) == [] and [one.key for one in changed_settings(results[0])][0] == "array.rows"
@@ -378,7 +389,7 @@ def test_recordings_with_images_are_summaries_too(live, tmp_path):
     for name in (recording, tmp_path / "converted.h5"):
         summary(name, tmp_path / f"{name.name}.html")
     pages = [read(tmp_path / f"{name}.html") for name in (recording.name, "converted.h5")]
-    assert pages[0].row("z 0 mm, 1007.08 Hz") == pages[1].row("z 0 mm, 1007.08 Hz") and len(pages[0].pictures) == 1
+    assert pages[0].row("z 0 m, 1007.08 Hz") == pages[1].row("z 0 m, 1007.08 Hz") and len(pages[0].pictures) == 1
     (bits,) = live.glob("*summary_bits*.nfr")
     with pytest.raises(DataError, match="it holds no images; nearfield replay makes images of bits"):
         summary(bits, tmp_path / "bits.html")

@@ -160,10 +160,11 @@ def _channels(group: Any, name: str) -> tuple[int, ...]:
 def _places_of(results: Results) -> Array | None:
     """Return the places that the file has one by one, else those of the grid that its settings describe: channel row * columns + column."""
     for group in (results.group, results.group.file):
-        if "microphone" in group and group["microphone"].ndim == 2:
-            places: Array = np.zeros((len(group["microphone"]), 3))
-            places[:, : group["microphone"].shape[1]] = group["microphone"][()]
-            return places
+        for name in ("microphone_m", "microphone"):
+            if name in group and group[name].ndim == 2:
+                places: Array = np.zeros((len(group[name]), 3))
+                places[:, : group[name].shape[1]] = group[name][()]
+                return places
     with contextlib.suppress(KeyError, TypeError, ValueError):  # the settings of an irregular array have no rows
         array = results.settings("summary")["array"]
         x_m, y_m = ((np.arange(int(array[count])) - (int(array[count]) - 1) / 2.0) * float(array[pitch])

@@ -65,7 +65,7 @@ footer { margin-top: 8mm; font-size: 8.5pt; color: #4a5568; border-top: 0.15mm s
 
 def text_of(words: str) -> str:
     """Return a text as HTML, whose numbers stay in one line with their units and axes."""
-    kept = re.sub(r"(?<=\d) (?=(?:mm|Hz|dB)\b)|(?<=\b[xyz]) (?=[−\d])", "\u00a0", words)
+    kept = re.sub(r"(?<=\d) (?=(?:m|Hz|dB)\b)|(?<=\b[xyz]) (?=[−\d])", "\u00a0", words)
     return escape(kept)
 
 

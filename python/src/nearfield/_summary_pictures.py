@@ -1,4 +1,4 @@
-"""Pictures of a summary: maps of levels and of changes in millimetres, by matplotlib, and the array's plan as SVG."""
+"""Pictures of a summary: maps of levels and of changes, by matplotlib, and the array's plan as SVG."""
 
 from __future__ import annotations
 
@@ -66,23 +66,22 @@ def _draw(one: Map, values: Array, scale: Scale, colour_map: Any, microphones: M
     from matplotlib.figure import Figure
 
     down, across = one.averages.places
-    factor, unit = (1e3, "mm") if across.unit == down.unit == "m" else (1.0, across.unit)
-    x, y = factor * across.values, factor * down.values
-    edges = _edges(x), _edges(y)
+    unit, x, y = across.unit, across.values, down.values
+    edges = _edges(x, unit), _edges(y, down.unit)
     with rc_context(_STYLE):
         shape = float(np.clip(abs((edges[1][-1] - edges[1][0]) / (edges[0][-1] - edges[0][0])), 0.2, _MOST_HEIGHT))
         figure = Figure(figsize=(width_in, (width_in - _BESIDE_IN) * shape + _BELOW_IN), dpi=DPI, layout="constrained")
         ax = figure.subplots()
         ax.patch.set(facecolor="white", edgecolor="0.6", hatch="////")  # the hatching of places without a level
         image = ax.pcolormesh(*edges, values, cmap=colour_map, vmin=scale.low, vmax=scale.high, rasterized=True)
-        if unit == "mm":
+        if unit == down.unit == "m":
             _mark_microphones(ax, microphones, width_in - _BESIDE_IN)
         for spot in crosses:
             place = x[spot.index[1]], y[spot.index[0]]
             ax.plot(*place, "+", markersize=8.0, markeredgewidth=2.2, color="black", clip_on=False)
             ax.plot(*place, "+", markersize=7.0, markeredgewidth=1.0, color="white", clip_on=False)
         ax.set(xlim=(edges[0][0], edges[0][-1]), ylim=(max(edges[1]), min(edges[1])), xlabel=f"{across.name} [{unit}]", ylabel=f"{down.name} [{unit}]")
-        if unit == "mm" or down.unit == across.unit:
+        if unit == down.unit:
             ax.set_aspect("equal")
         figure.colorbar(image, cax=ax.inset_axes((1.04, 0.0, 0.05, 1.0)), label=scale.label, format="%g")
     return figure
@@ -97,10 +96,10 @@ def png_of(figure: Any) -> bytes:
     return written.getvalue()
 
 
-def _edges(values: Array) -> Array:
-    """Return the limits of cells around values; those of a single one are half a unit away."""
+def _edges(values: Array, unit: str) -> Array:
+    """Return the limits of cells around values; those of a single one are half a millimetre away, or half a unit."""
     if len(values) == 1:
-        return np.array([values[0] - 0.5, values[0] + 0.5])
+        return np.asarray(values[0] + np.array([-0.5, 0.5]) * (1e-3 if unit == "m" else 1.0))
     middles = (values[1:] + values[:-1]) / 2.0
     return np.concatenate([[2.0 * values[0] - middles[0]], middles, [2.0 * values[-1] - middles[-1]]])
 
@@ -108,7 +107,7 @@ def _edges(values: Array) -> Array:
 def _mark_microphones(ax: Any, microphones: Microphones, width_in: float) -> None:
     if microphones.places_m is None:
         return
-    at = 1e3 * microphones.places_m
+    at = microphones.places_m
     size = float(np.clip(14.0 * width_in / math.sqrt(len(at)), 0.5, 2.0))
     states = np.array([microphones.state_of(channel) for channel in range(len(at))])
     used, masked = states == "used", np.char.find(states, "masked") >= 0

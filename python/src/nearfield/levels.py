@@ -46,7 +46,7 @@ class Spot:
 
     index: tuple[int, ...]
     level_db: float
-    words: str  # "x 30 mm, y −10 mm"
+    words: str  # "x 0.03 m, y −0.01 m"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Map:
 
     @property
     def words(self) -> str:
-        """Return "1007.08 Hz, z 0 mm"."""
+        """Return "1007.08 Hz, z 0 m"."""
         return ", ".join(_entry(axis, i) for axis, i in zip(self.averages.further, self.entries, strict=True)) or "the whole"
 
     @property
@@ -239,21 +239,21 @@ def spot_of(one: Map, levels_db: Array) -> Spot | None:
 
 
 def place_words(averages: Averages, index: Sequence[int]) -> str:
-    """Return "x 30 mm, y −10 mm"."""
+    """Return "x 0.03 m, y −0.01 m"."""
     if averages.places[-1].name == "point":
         values = np.atleast_1d(averages.places[-1].values[index[-1]])
-        return ", ".join(f"{name} {_mm(value, 1)} mm" for name, value in zip("xyz", values, strict=False))
-    return ", ".join(_entry(axis, i, decimals=1) for axis, i in zip(averages.places[::-1], index[::-1], strict=True))
+        return ", ".join(f"{name} {_metres(value, 4)} m" for name, value in zip("xyz", values, strict=False))
+    return ", ".join(_entry(axis, i, decimals=4) for axis, i in zip(averages.places[::-1], index[::-1], strict=True))
 
 
-def _mm(value_m: float, decimals: int) -> str:
-    return f"{round(1e3 * value_m, decimals) + 0.0:.6g}".replace("-", "−")
+def _metres(value_m: float, decimals: int) -> str:
+    return f"{round(value_m, decimals) + 0.0:.6g}".replace("-", "−")
 
 
-def _entry(axis: Axis, i: int, decimals: int = 3) -> str:
-    """Return "1007.08 Hz", "400 to 600 Hz" or "z 0 mm"."""
+def _entry(axis: Axis, i: int, decimals: int = 6) -> str:
+    """Return "1007.08 Hz", "400 to 600 Hz" or "z 0 m"."""
     if axis.unit == "m" and axis.values.ndim == 1:
-        return f"{axis.name} {_mm(axis.values[i], decimals)} mm"
+        return f"{axis.name} {_metres(axis.values[i], decimals)} m"
     words = with_unit(entry_words(axis, i), axis.unit)
     return words if axis.name in ("frequency", "band") else f"{axis.name} {words}"
 

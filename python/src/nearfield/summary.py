@@ -209,7 +209,7 @@ def _settings_apart(before: Run, after: Run) -> str:
 def _reading() -> str:
     return (
         "<footer>\n"
-        + note("Times are TAI, 37 s ahead of UTC since 2017 where the recording host's clock knows it. Lengths are in mm, on the axes of images: x to the "
+        + note("Times are TAI, 37 s ahead of UTC since 2017 where the recording host's clock knows it. Lengths are in m, on the axes of images: x to the "
                "right, y down, z away from the sources. Levels of pressure, velocity and displacement are those of rms values. A radiated power is positive "
                "towards the microphones.")  # fmt: skip
         + "</footer>\n"

@@ -16,11 +16,11 @@ from images_support import put_array, put_axes
 
 import nearfield
 from nearfield._layout import ARRAY, Axis, Layout, Product
-from nearfield._level_frames import Choice
-from nearfield._level_sources import _long_runs
+from nearfield._level_frames import Choice, places_of
+from nearfield._level_sources import _long_runs, _time_data
 from nearfield.errors import DataError, NoInputError, UsageError
-from nearfield.ring import Frame
-from nearfield.sound_levels import Live, levels, live, main
+from nearfield.ring import Frame, RingError
+from nearfield.sound_levels import Live, _live, levels, live, main
 from nearfield.weightings import Band, Filter, FilteredSquares, Meter, bands_between, decibels, mean_gain, weighting_db
 
 pytestmark = pytest.mark.versions
@@ -220,6 +220,12 @@ def test_what_is_shorter_than_five_time_constants_has_no_level_of_them():
     assert (found["Fmax"], found["Fmin"], found["10"]) == pytest.approx((70.0, 69.97, 70.0), abs=0.03) and np.isnan(found["Smax"])
 
 
+@pytest.mark.filterwarnings("error")
+def test_values_further_apart_than_a_time_constant_have_no_figures_of_it():
+    found = meter_of(np.full(400, 70.0), step_s=100.0)
+    assert found["eq"] == pytest.approx(70.0) and all(np.isnan(found[name]) for name in ("Fmax", "Fmin", "50", "Smax"))
+
+
 def test_values_that_are_missing_are_counted_and_hold_the_meter():
     squares = np.full((1000, 1), 4e-3)
     squares[400:600] = np.nan
@@ -236,11 +242,38 @@ def test_values_that_are_missing_are_counted_and_hold_the_meter():
 def test_samples_in_files_have_levels_of_each_microphone_and_band(tmp_path):
     path = write_samples(tmp_path / "a.h5", np.stack([tone(1000.0, 94.0, 8.0), tone(100.0, 94.0, 8.0)], axis=1))
     first, second = levels(path)
-    assert (first.place, first.of, first.weighting) == ("channel 0", "", "A")
+    assert (first.place, first.of, first.weighting) == ("microphone 0", "", "A")
     assert [first.levels_db[name] for name in ("eq", "Fmax", "Fmin", "Smax", "Smin", "10", "50", "90")] == pytest.approx([94.0] * 8, abs=0.06)
     assert second.levels_db["eq"] == pytest.approx(94.0 + weighting_db("a", 100.0), abs=0.02)
     found = {one.of: one.levels_db["eq"] for one in levels(path, Choice(weighting="z", parts=1, entry=1))}
     assert found["125 Hz octave"] == pytest.approx(94.0, abs=0.05) and found["1000 Hz octave"] < 30.0 and len(found) == 11
+
+
+def test_microphones_have_an_energetic_mean(tmp_path, capsys):
+    path = write_samples(tmp_path / "a.h5", np.stack([tone(1000.0, 94.0, 8.0), tone(1000.0, 84.0, 8.0)], axis=1))
+    assert main([str(path), "--csv"]) == 0
+    rows = [line.split(",") for line in capsys.readouterr().out.splitlines()]
+    assert [row[0] for row in rows[1:]] == ["microphone 0", "microphone 1", "mean of 2 microphones"]
+    assert float(rows[3][4]) == pytest.approx(94.0 + 10.0 * np.log10(1.1 / 2.0), abs=0.02) and rows[3][5] == "nan"
+    assert main([str(path), "--entry=1"]) == 0 and "mean of" not in capsys.readouterr().out
+
+
+def test_of_many_microphones_the_chosen_alone_are_read(monkeypatch):
+    class Data(np.ndarray):
+        def __getitem__(self, key):
+            found = super().__getitem__(key)
+            read.append(found.size)
+            return found
+
+    read = []
+    values = np.random.default_rng(2).normal(size=(9600, 40)).astype(np.float32)
+    values[4000:4800] = 0.0
+    data = values.view(Data)
+    data.attrs = {"sample_freq": RATE_HZ}
+    sources = _time_data({"time_data": data}, "a", Choice(), True)
+    assert sum(np.isnan(squares).any(axis=1).sum() for _, squares, _ in sources[0].blocks()) == pytest.approx(17 + 50, abs=2)  # 800 samples and 50 ms
+    list(sources[1].blocks()), list(sources[2].blocks())
+    assert max(read) == 9600 * 16 and sum(read) == 2 * 9600 * 40  # silence once
 
 
 def test_samples_that_are_no_numbers_are_left_out(tmp_path):
@@ -263,6 +296,18 @@ def test_wav_files_need_their_unit(tmp_path, kind):
     assert raised.value.exit_code == 65
     (found,) = levels(tmp_path / "a.wav", Choice(pascal_per_unit=20.0))
     assert found.levels_db["eq"] == pytest.approx(float(decibels(50.0)), abs=0.1)  # 10 Pa peak
+
+
+def test_clipped_samples_are_those_of_integers_at_both_ends_of_the_chosen_channels(tmp_path, capsys):
+    from scipy.io import wavfile
+
+    values = np.zeros((RATE_HZ, 2), np.int16)
+    values[:, 0], values[100, 0], values[200:203, 0] = np.arange(RATE_HZ) % 100, 32767, -32768
+    for kind, entry, count in ((np.int16, 0, 4), (np.int16, 1, 0), (np.int32, 0, 4), (np.float32, 0, 0)):
+        scale = 65536 if kind == np.int32 else 1
+        wavfile.write(tmp_path / "a.wav", RATE_HZ, (values * np.int64(scale) + (values == 32767) * (scale - 1)).astype(kind))
+        assert main([str(tmp_path / "a.wav"), "--pascal-per-unit=1", f"--entry={entry}"]) == 0
+        assert re.findall(r"(\d+) samples are at full scale", capsys.readouterr().out) == [str(count)] * (count > 0)
 
 
 def test_images_are_weighted_at_their_frequencies(tmp_path):
@@ -335,6 +380,38 @@ def test_frames_with_flags_or_missing_are_counted_and_left_out(tmp_path, capsys)
     assert "10 frames carry a flag" in said and "50 frames are missing between others" in said and "too short for S, which takes 5 s" in said
 
 
+def test_frames_of_one_packet_have_one_time(tmp_path, capsys):
+    kept = np.concatenate([np.arange(300), np.arange(310, 800)])
+    with h5py.File(write_images(tmp_path / "a.h5", field(60.0, 790), kept=kept), "r+") as file:
+        file["timestamp_ns"][...] = file["timestamp_ns"][()] // 30_000_000 * 30_000_000  # three frames a packet
+    found = levels(tmp_path / "a.h5", Choice(weighting="z"))[0]
+    assert [found.levels_db[name] for name in ("eq", "Fmax", "90", "Smax")] == pytest.approx([60.0] * 4, abs=0.06)
+    assert main([str(tmp_path / "a.h5")]) == 0
+    said = capsys.readouterr().out
+    assert "10 frames are missing between others" in said and "no times" not in said
+
+
+def test_places_of_frames_are_those_of_their_samples():
+    assert [places.tolist() for _, places in (places_of(np.array(one), np.zeros(4)) for one in ([0, 2, 3, 6], [0, 0, 0, 0], [8, 9, 1, 2]))] == [
+        [0, 2, 3, 6], [0, 1, 2, 3], [0, 1, 2, 3]]  # fmt: skip
+    assert places_of(np.array([8, 9, 1, 2]), np.array([0, 10, 9000, 9010]) * 1_000_000)[0] == pytest.approx(0.01)  # a restart after a pause
+
+
+def test_beams_of_a_recording_stand_where_their_samples_are(tmp_path):
+    samples = tone(1000.0, 94.0, 10.0)[: 900 * 512]
+    starts = np.delete(np.arange(900), 500) * 512
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.attrs.update({"format": np.bytes_("nearfield-images"), "processors": np.bytes_("ear"), "processor": np.bytes_("ear")})
+        put_axes(file, [("beam", "1", [0.0]), ("sample", "s", np.arange(512) / RATE_HZ)])
+        put_array(file, "beams", "pressure", "Pa", ["beam", "sample"], np.stack([samples[start : start + 512] for start in starts])[:, np.newaxis])
+        file["first_sample"] = (32 * starts + 7).astype(np.uint64)  # bit-times
+        file["timestamp_ns"] = ((starts + 511) // 480 * 10_000_000).astype(np.int64)  # audio periods
+        file["flags"] = np.zeros(len(starts), np.uint32)
+    (found,) = levels(tmp_path / "a.h5")
+    assert found.lost == pytest.approx(11 + 50, abs=2)  # one frame and 50 ms of the filter
+    assert [found.levels_db[name] for name in ("eq", "Fmax", "Fmin")] == pytest.approx([94.0] * 3, abs=0.06)
+
+
 def test_frames_far_apart_have_no_fast_level(tmp_path, capsys):
     path = write_images(tmp_path / "a.h5", field(60.0, 40), step_ms=200)
     found = levels(path)[0]
@@ -356,6 +433,16 @@ def test_microphones_of_a_processor_are_channels(tmp_path):
     assert len(levels(tmp_path / "a.h5", Choice(processor="mics", entry=1))) == 1
     with pytest.raises(DataError, match="expected c, as the data are C-weighted"):
         levels(tmp_path / "a.h5", Choice(processor="mics", weighting="a"))
+
+
+def test_microphones_have_the_channels_of_the_file_beside_their_numbers(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.attrs.update({"format": np.bytes_("nearfield-images"), "processors": np.bytes_("mics"), "processor": np.bytes_("mics")})
+        file.attrs["config"] = np.bytes_("version: 1\narray: {channels: [0, 5]}\n")
+        put_axes(file, [("microphone", "1", [0.0, 1.0])])
+        put_array(file, "level", "mean square pressure", "Pa^2", ["microphone"], np.full((100, 2), 4e-4))
+        file["first_sample"], file["timestamp_ns"], file["flags"] = np.arange(100), np.arange(100) * 10_000_000, np.zeros(100, np.uint32)
+    assert [one.place for one in levels(tmp_path / "a.h5")] == ["microphone 0", "microphone 1, channel 5 of the file"]
 
 
 def test_json_and_csv_have_the_same_as_the_table(tmp_path, capsys):
@@ -398,6 +485,8 @@ def beams_layout(samples):
 
 def test_beams_of_a_daemon_go_through_the_chain_of_microphones():
     ring = types.SimpleNamespace(layout=beams_layout(512), select=lambda names: None)
+    with pytest.raises(UsageError, match="--entry: expected 0 to 1, found 2"):
+        Live(ring, Choice(entry=2))
     meter = Live(ring, Choice(entry=1))
     samples = np.stack([tone(1000.0, 80.0, 8.0), tone(100.0, 94.0, 8.0)])
     for number in range(samples.shape[1] // 512):
@@ -406,8 +495,34 @@ def test_beams_of_a_daemon_go_through_the_chain_of_microphones():
         values = {"beams": samples[:, 512 * number : 512 * (number + 1)].astype(np.float32)}
         meter.push(Frame(values, beams_layout(512), number, 16 * number, 0, 0, 0, 0, 0, 64, 4 if number == 400 else 0, number * 512 * 10**9 // RATE_HZ, 0.0))
     meter.flush()
-    assert meter.lost == 3 and meter.columns[meter.shown].place == "beam 1" and meter.heads()[:3] == ["LAF", "LAS", "LAeq"]
+    assert meter.lost == 3 and [column.place for column in meter.columns] == ["beam 1"] and meter.heads()[:3] == ["LAF", "LAS", "LAeq"]
     assert meter.line() == pytest.approx([94.0 + float(weighting_db("a", 100.0))] * 6, abs=0.06)
+
+
+def test_without_a_processor_a_daemon_is_asked_for_the_first_with_levels(tmp_path, monkeypatch):
+    def layout(unit):
+        return Layout(unit, (), (Product("level", "of a kind", unit, ARRAY, np.dtype("<f4"), (), (), 0),))
+
+    class Socket:
+        def __init__(self, _, name):
+            if name == "stale":
+                raise RingError("nothing listens", 1)
+            self.layout, self.select = layout("Pa^2" if name == "mics" else "m"), lambda names: None
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+    monkeypatch.setattr("nearfield.ring.Ring", Socket)
+    for name in ("frames.stale.sock", "frames.far.sock", "frames.mics.sock", "control.sock"):
+        (tmp_path / name).touch()
+    with _live(f"{tmp_path}/frames.sock", Choice("z")) as (_, meter):
+        assert meter.unit == "Pa^2" and meter.product.unit == "Pa^2"
+    (tmp_path / "frames.mics.sock").unlink()
+    with pytest.raises(DataError, match="m: expected pressures or intensities with levels, found level"), _live(f"{tmp_path}/frames.sock", Choice("z")):
+        pass
 
 
 def test_a_daemon_is_read_until_its_time_is_over(live_folder, capsys, monkeypatch):
@@ -515,6 +630,7 @@ def test_levels_of_a_scene_are_those_of_its_closed_form(tmp_path):
     """Near image, far map, point, beam and microphone, of a replay, and means live: a daemon that plays as fast as it can sheds nothing, but has no time."""
     for signal, place, of, figure, expected, replayed, live_db in levels_table.rows(tmp_path, "fast"):
         assert replayed == pytest.approx(expected, abs=0.1 if signal == "tones" else 0.2), (signal, place, of, figure)
-        if figure == "eq":  # until sonah's search has found the source, which takes long on a busy host, images are 0.6 dB too high at 2 kHz
+        # Images are too high while sonah's search runs, by 0.42 dB in the first ten frames at 2014 Hz; a loaded host that sheds hops gave up to 0.5 dB.
+        if figure == "eq":
             near = place in ("near image", "near image, bands", "point")
             assert live_db == pytest.approx(expected, abs=0.7 if near else 0.1 if signal == "tones" else 0.2), (signal, place, of)

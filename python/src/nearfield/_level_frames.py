@@ -39,7 +39,7 @@ class Choice:
 
 
 @dataclasses.dataclass(frozen=True)
-class Column:
+class LevelColumn:
     place: str
     of: str  # the frequency or band; empty for all
     weighting: str  # "A", "C" or "Z"
@@ -51,7 +51,7 @@ class Source:
 
     title: str
     unit: str
-    columns: list[Column]
+    columns: list[LevelColumn]
     blocks: Callable[[], Iterator[Block]]
     notes: list[str]
     lost_words: str = "cells of 1 ms"
@@ -88,7 +88,7 @@ class Frames:
         if len(joined) * len(of) > _MOST_COLUMNS:
             found = len(joined) * len(of)
             raise DataError(f"{product.name}: expected at most {_MOST_COLUMNS} levels, found {found}; --entry or another --product has fewer", 65)
-        self.columns = [Column(place or product.name, word, weighting.upper()) for place in joined for word in of]
+        self.columns = [LevelColumn(place or product.name, word, weighting.upper()) for place in joined for word in of]
 
     def _weighted(self, axis: Axis | None, quantity: str, choice: Choice) -> tuple[Array, list[str], str]:
         """Return the gains and words of frequencies, and the weighting; the sum's words are the last."""
@@ -204,10 +204,15 @@ def product_of(products: Sequence[Any], choice: Choice, name: str) -> Any:
     return found[0]
 
 
-def missing_frames(times_ns: Array) -> tuple[float, int]:
-    """Return the usual step in s, 0 where there are no times, and how many frames are missing between others."""
-    steps = np.diff(times_ns.astype(np.int64))
-    if not len(steps) or (steps <= 0).any():
-        return 0.0, 0
-    usual = float(np.median(steps))
-    return usual / 1e9, int(np.maximum(np.rint(steps / usual) - 1, 0).sum())
+def places_of(samples: Array, times_ns: Array) -> tuple[float, Array]:
+    """Return the mean step in s, 0 where there are no times, and the place of each frame in steps from the first.
+
+    Places are those of first samples: times are of receipt, and all frames of a packet have the same. A stream that restarts goes on.
+    """
+    if len(samples) < 2:
+        return 0.0, np.zeros(len(samples), np.int64)
+    steps = np.diff(samples.astype(np.int64))
+    is_ascending = steps > 0 if (steps > 0).any() else np.ones(len(steps), bool)
+    whole = np.where(is_ascending, np.maximum(np.rint(steps / max(int(steps[is_ascending].min()), 1)), 1), 1).astype(np.int64)
+    span_s = float(np.diff(times_ns.astype(np.int64))[is_ascending].sum()) / 1e9
+    return max(span_s / float(whole[is_ascending].sum()), 0.0), np.concatenate([[0], np.cumsum(whole)])

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import functools
 import os
 import pathlib
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -14,12 +17,12 @@ import numpy as np
 
 from nearfield._command import usage
 from nearfield._layout import Array
-from nearfield._level_frames import Block, Choice, Column, Frames, Source, has_levels, is_signal, missing_frames, product_of
+from nearfield._level_frames import Block, Choice, LevelColumn, Frames, Source, has_levels, is_signal, places_of, product_of
 from nearfield._results import FileProduct, Results, _text, missing
 from nearfield._runs import _first_line, _is_recording, opened, program
 from nearfield._summary_run import _DOUBTFUL
 from nearfield._values import PASCAL_PER_UNIT
-from nearfield.errors import DataError
+from nearfield.errors import DataError, NoInputError
 from nearfield.weightings import SETTLED, Band, Filter, FilteredSquares, bands_between
 
 _GROUP = 16  # channels that are filtered together
@@ -40,7 +43,7 @@ class Signals:
         weighting = choice.weighting or "a"
         bands = _bands_of(rate_hz, choice) if choice.parts else []
         self.filters = [Filter(weighting), *(Filter(weighting, band) for band in bands)]
-        self.columns = [Column(entry, one.band.words if one.band else "", weighting.upper()) for one in self.filters for entry in entries]
+        self.columns = [LevelColumn(entry, one.band.words if one.band else "", weighting.upper()) for one in self.filters for entry in entries]
         self._squares = FilteredSquares(rate_hz, self.filters, len(entries))
         self._at_s = 0.0
 
@@ -71,16 +74,20 @@ def _checked_length(seconds: float, filters: Sequence[Filter], name: str, choice
     return kept
 
 
+def chosen_entries(count: int, choice: Choice) -> range:
+    if choice.entry is None:
+        return range(count)
+    if not 0 <= choice.entry < count:
+        raise usage("levels", f"--entry: expected 0 to {count - 1}, found {choice.entry}")
+    return range(choice.entry, choice.entry + 1)
+
+
 Read = Callable[[int, int, slice], Array]
 
 
 def _signal_sources(name: str, title: str, rate_hz: float, entries: list[str], read: Read, count: int, choice: Choice) -> list[Source]:
     """Return sources of samples [sample, entry], which `read` gives of samples and entries from and to."""
-    numbers = range(len(entries))
-    if choice.entry is not None:
-        if not 0 <= choice.entry < len(entries):
-            raise usage("levels", f"--entry: expected 0 to {len(entries) - 1}, found {choice.entry}")
-        numbers = range(choice.entry, choice.entry + 1)
+    numbers = chosen_entries(len(entries), choice)
     sources: list[Source] = []
     for first in range(numbers.start, numbers.stop, _GROUP):
         end = min(first + _GROUP, numbers.stop)
@@ -117,14 +124,22 @@ def _time_data(file: Any, name: str, choice: Choice, silence_is_missing: bool) -
     unit = next((_text(data.attrs, key) for key in ("units", "unit") if key in data.attrs), "Pa")  # Acoular's files say none
     pascal, rate_hz = _pascal(name, unit, choice), float(np.ravel(data.attrs["sample_freq"])[0])
 
+    @functools.cache
+    def silent(first: int, end: int) -> Array:
+        is_silent = np.ones(end - first, bool)
+        for at in range(0, data.shape[1], _GROUP):
+            if is_silent.any():
+                is_silent &= (data[first:end, at : at + _GROUP] == 0.0).all(axis=1)
+        return np.flatnonzero(_long_runs(is_silent))
+
     def read(first: int, end: int, channels: slice) -> Array:
-        values: Array = data[first:end].astype(np.float64) * pascal
+        values: Array = data[first:end, channels].astype(np.float64) * pascal
         if silence_is_missing:  # a conversion has no other sign of what a recording lacks
-            values[_long_runs((values == 0.0).all(axis=1))] = np.nan
-        return values[:, channels]
+            values[silent(first, end)] = np.nan
+        return values
 
     title = f"{name}: time data, {data.shape[0]} samples at {rate_hz:g} Hz of {data.shape[1]} microphones"
-    return _signal_sources(name, title, rate_hz, [f"channel {i}" for i in range(data.shape[1])], read, data.shape[0], choice)
+    return _signal_sources(name, title, rate_hz, [f"microphone {i}" for i in range(data.shape[1])], read, data.shape[0], choice)
 
 
 def _long_runs(flags: Array) -> Array:
@@ -152,10 +167,12 @@ def _wav(name: str, choice: Choice) -> list[Source]:
         return samples
 
     title = f"{name}: {values.shape[0]} samples at {rate_hz:g} Hz of {values.shape[1]} channels, {pascal:g} Pa a unit"
-    found = _signal_sources(name, title, float(rate_hz), [f"channel {i}" for i in range(values.shape[1])], read, values.shape[0], choice)
-    largest = np.iinfo(values.dtype).max if values.dtype.kind in "iu" else 1.0
-    if clipped := int((values >= largest - (largest / 2.0**23 if values.dtype.itemsize == 4 else 0)).sum()):
-        found[0].notes.append(f"{clipped} samples are at full scale: levels may be too low.")
+    found = _signal_sources(name, title, float(rate_hz), [f"microphone {i}" for i in range(values.shape[1])], read, values.shape[0], choice)
+    if values.dtype.kind in "iu":  # floats have no end
+        ends, slack = np.iinfo(values.dtype), 255 if values.dtype.itemsize == 4 else 0  # 24 bits come as the upper ones of 32
+        chosen = values[:, chosen_entries(values.shape[1], choice)]
+        if clipped := int(((chosen >= ends.max - slack) | (chosen <= ends.min + slack)).sum()):
+            found[0].notes.append(f"{clipped} samples are at full scale: levels may be too low.")
     return found
 
 
@@ -164,14 +181,15 @@ def _wav(name: str, choice: Choice) -> list[Source]:
 
 def _frame_sources(name: str, results: Results, choice: Choice) -> list[Source]:
     product: FileProduct = product_of(results.arrays, choice, name)
-    step_s, absent = missing_frames(results.times_ns)
+    step_s, places = places_of(results.samples, results.times_ns)
+    absent = int(places[-1]) + 1 - len(places)
     flagged = (np.asarray(results.flags[: results.frames]).astype(np.int64) & _DOUBTFUL) != 0
     title = f"{name}: {results.name}, {product.name} ({product.quantity}), {results.frames} frames"
     notes = [f"{absent} frames are missing between others, and are left out."] if absent else []
     if flagged.any():
         notes.append(f"{int(flagged.sum())} frames carry a flag with which levels are doubtful, and are left out.")
     if is_signal(product):
-        return _beam_sources(name, title, results, product, flagged, notes, choice)
+        return _beam_sources(name, title, product, places, flagged, notes, choice)
     frames = Frames(product, choice)
     if "surface_m" in results.group.file and frames.unit == "W":
         raise DataError(f"{name}: expected pixels of a plane, whose area is known, found those of a surface", 65)
@@ -179,21 +197,38 @@ def _frame_sources(name: str, results: Results, choice: Choice) -> list[Source]:
         notes.append("The frames have no times of their own: there are means alone.")
 
     def blocks() -> Iterator[Block]:
-        ends_s = (results.times_ns - results.times_ns[0]) / 1e9 + step_s
+        ends_s = (places + 1.0) * step_s
         for first in range(0, results.frames, _ROWS):
             rows = [np.full(len(frames.columns), np.nan) if flagged[i] else frames.reduce(product.data[i])
                     for i in range(first, min(first + _ROWS, results.frames))]  # fmt: skip
             yield ends_s[first : first + len(rows)], np.array(rows), step_s
 
-    return [Source(title, frames.unit, frames.columns, blocks, notes + frames.notes, "frames")]
+    channels = _channels_of(results) if any(axis.name == "microphone" for axis in frames.axes) else []
+    columns = [dataclasses.replace(column, place=_with_channel(column.place, channels)) for column in frames.columns]
+    return [Source(title, frames.unit, columns, blocks, notes + frames.notes, "frames")]
 
 
-def _beam_sources(name: str, title: str, results: Results, product: FileProduct, flagged: Array, notes: list[str], choice: Choice) -> list[Source]:
+def _channels_of(results: Results) -> list[str]:
+    """Return the file's channels of microphones by `array.channels`; none where these are in order or not known."""
+    with contextlib.suppress(NoInputError):  # without PyYAML
+        array = results.settings("levels").get("array")
+        channels = array.get("channels") if isinstance(array, dict) else None
+        return channels if isinstance(channels, list) else []
+    return []
+
+
+def _with_channel(place: str, channels: Sequence[str]) -> str:
+    """Return "microphone 3, channel 5 of the file" where the two numbers differ, as ``nearfield inspect`` does."""
+    found = re.fullmatch(r"microphone (\d+)", place)
+    channel = channels[int(found[1])] if found and int(found[1]) < len(channels) else ""
+    return f"{place}, channel {channel} of the file" if found and channel not in ("", found[1]) else place
+
+
+def _beam_sources(name: str, title: str, product: FileProduct, places: Array, flagged: Array, notes: list[str], choice: Choice) -> list[Source]:
     """Return beams as samples: what is missing between frames, and flagged frames, are no numbers."""
     samples = product.axes[-1].values
     rate_hz = 1.0 / float(np.median(np.diff(samples)))
-    firsts = np.rint((results.times_ns - results.times_ns[0]) * 1e-9 * rate_hz).astype(np.int64)
-    firsts = np.arange(len(firsts)) * len(samples) if not firsts.any() else firsts
+    firsts = places * len(samples)
     values = np.full((int(firsts[-1]) + len(samples), int(np.prod([len(axis.values) for axis in product.axes[:-1]]))), np.nan)
     for i, first in enumerate(firsts):
         if not flagged[i]:

@@ -5,11 +5,15 @@ Weightings, bands and time constants are those of :mod:`nearfield.weightings`.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import dataclasses
+import glob
 import json
 import math
 import os
+import pathlib
+import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -19,8 +23,8 @@ import numpy as np
 
 from nearfield._command import Parser, exit_code_of, usage
 from nearfield._layout import Array
-from nearfield._level_frames import Choice, Column, Frames, Source, is_signal, product_of
-from nearfield._level_sources import Signals, sources_of
+from nearfield._level_frames import Choice, LevelColumn, Frames, Source, is_signal, product_of
+from nearfield._level_sources import Signals, chosen_entries, sources_of
 from nearfield._summary_run import _DOUBTFUL
 from nearfield.errors import DataError, IoError, NoInputError
 from nearfield.weightings import EXCEEDED_PERCENT, FAST_S, REFERENCE_PA2, SETTLED, SLOW_S, WEIGHTINGS, Meter, decibels
@@ -106,7 +110,7 @@ def _measured(source: Source) -> list[Level]:
     return levels_of(source.columns, meter, source.unit, step_s)
 
 
-def levels_of(columns: Sequence[Column], meter: Meter, unit: str, step_s: float) -> list[Level]:
+def levels_of(columns: Sequence[LevelColumn], meter: Meter, unit: str, step_s: float) -> list[Level]:
     """Return what a meter has of its columns; without a time weighting whose time constant is shorter than the step between values."""
     figures = meter.figures()
     for name in _FIGURES:
@@ -115,6 +119,19 @@ def levels_of(columns: Sequence[Column], meter: Meter, unit: str, step_s: float)
     in_db = {name: decibels(figures[name], _REFERENCES[unit][0]) for name in _FIGURES}
     return [Level(column.place, column.of, column.weighting, unit, {name: float(values[i]) for name, values in in_db.items()}, float(figures["eq"][i]),
                   int(meter.count[i]), int(meter.lost[i])) for i, column in enumerate(columns)]  # fmt: skip
+
+
+def means_of(found: Sequence[Level]) -> list[Level]:
+    """Return the energetic means over microphones, of each band; none of fewer than two. They have no time weighting."""
+    means = []
+    for of in dict.fromkeys(one.of for one in found):
+        heard = [one for one in found if one.of == of and re.match(r"(microphone|channel) \d", one.place) and math.isfinite(one.mean)]
+        if len(heard) > 1:
+            mean = math.fsum(one.mean for one in heard) / len(heard)
+            in_db = dict.fromkeys(_FIGURES, math.nan) | {"eq": float(decibels(mean, _REFERENCES[heard[0].unit][0]))}
+            means.append(dataclasses.replace(heard[0], place=f"mean of {len(heard)} microphones", levels_db=in_db, mean=mean,
+                                             values=min(one.values for one in heard), lost=max(one.lost for one in heard)))  # fmt: skip
+    return means
 
 
 # ---- Output ----
@@ -167,24 +184,28 @@ def _print(found: Sequence[Level], title: str, notes: Sequence[str], form: str) 
 # ---- Live ----
 
 
+def _product(ring: Any, choice: Choice) -> Any:
+    return product_of([one for one in ring.layout.products if one.form == 0], choice, ring.layout.processor)
+
+
 class Live:
     """The meter of a running daemon: frames of one product, as they come."""
 
     def __init__(self, ring: Any, choice: Choice) -> None:
-        self.product = product_of([one for one in ring.layout.products if one.form == 0], choice, ring.layout.processor)
+        self.product = _product(ring, choice)
         ring.select([self.product.name])
         self._is_signal = is_signal(self.product)
         self._choice = choice
         if self._is_signal:
-            entries = [f"beam {i}" for i in range(math.prod(self.product.shape[:-1]))]
+            self._entries = chosen_entries(math.prod(self.product.shape[:-1]), choice)
+            entries = [f"beam {i}" for i in self._entries]
             self._rate_hz = 1.0 / float(np.median(np.diff(self.product.axes[-1].values)))
             self._signals = Signals(self._rate_hz, entries, choice)
             self.columns, self.unit, self.notes = self._signals.columns, "Pa^2", []
         else:
             frames = Frames(self.product, choice)
             self._reduce, self.columns, self.unit, self.notes = frames.reduce, frames.columns, frames.unit, frames.notes
-        entry = self.columns[min(choice.entry or 0, len(self.columns) - 1) if self._is_signal else 0].place
-        of_entry = [i for i, column in enumerate(self.columns) if column.place == entry]
+        of_entry = [i for i, column in enumerate(self.columns) if column.place == self.columns[0].place]
         self.shown = next((i for i in of_entry if self.columns[i].of in ("", "sum")), of_entry[0])
         self.meter = Meter(len(self.columns))
         self.frames = self.flagged = self.absent = 0
@@ -202,7 +223,7 @@ class Live:
         self.flagged += is_lost
         self.absent += absent
         if self._is_signal:
-            samples = values.reshape(-1, values.shape[-1]).T.astype(np.float64)
+            samples = values.reshape(-1, values.shape[-1])[self._entries].T.astype(np.float64)
             missing = min(absent * len(samples), round(self._rate_hz))
             self._waiting += [np.full((missing, samples.shape[1]), np.nan), np.full(samples.shape, np.nan) if is_lost else samples]
             if sum(map(len, self._waiting)) >= 0.25 * self._rate_hz:
@@ -235,7 +256,8 @@ class Live:
     def line(self) -> list[float]:
         """Return LF, LS, Leq, L10, L50 and L90 of the column that is shown, dB; the time-weighted ones from their settling on."""
         figures, reference = self.meter.figures(), _REFERENCES[self.unit][0]
-        now = [self.meter.now[constant][self.shown] if self.meter.seconds[self.shown] >= SETTLED * constant else np.nan for constant in (FAST_S, SLOW_S)]
+        now = [self.meter.now[constant][self.shown] if self.meter.seconds[self.shown] >= SETTLED * constant and self.step_s <= constant else np.nan
+               for constant in (FAST_S, SLOW_S)]  # fmt: skip
         return [float(decibels(value, reference)) for value in (*now, figures["eq"][self.shown], *(figures[str(p)][self.shown] for p in EXCEEDED_PERCENT))]
 
     def heads(self) -> list[str]:
@@ -263,17 +285,46 @@ def _seconds(ring: Any, meter: Live, end_s: float) -> Iterator[int]:
             meter.push(frame)
 
 
-def live(socket: str | None, choice: Choice, duration_s: float, form: str) -> None:
-    """Print a line a second of a running daemon, until Ctrl-C or for `duration_s`, then the levels of the whole time."""
+@contextlib.contextmanager
+def _live(socket: str | None, choice: Choice) -> Iterator[tuple[Any, Live]]:
+    """Yield the ring of the chosen processor, or of the first with levels, and its meter."""
     from nearfield.ring import Ring, RingError
 
+    with contextlib.ExitStack() as stack:
+        try:
+            ring = first = stack.enter_context(Ring(socket, choice.processor or None))
+        except RingError as error:
+            where, whose = f"{socket}: " if socket else "", f" with the processor {choice.processor}" if choice.processor else ""
+            raise NoInputError(f"{where}expected a ring of nearfieldd{whose}: {error.message}", 66) from error
+        names = [] if choice.processor else _further(socket)
+        while not _has_product(ring, choice):
+            if not names:
+                ring = first  # whose error says what was expected
+                break
+            with contextlib.suppress(RingError):  # a socket may be left from an earlier daemon
+                ring = stack.enter_context(Ring(socket, names.pop(0)))
+        yield ring, Live(ring, choice)
+
+
+def _has_product(ring: Any, choice: Choice) -> bool:
     try:
-        ring = Ring(socket, choice.processor or None)
-    except RingError as error:
-        where, whose = f"{socket}: " if socket else "", f" with the processor {choice.processor}" if choice.processor else ""
-        raise NoInputError(f"{where}expected a ring of nearfieldd{whose}: {error.message}", 66) from error
-    with ring:
-        meter = Live(ring, choice)
+        return bool(_product(ring, choice))
+    except DataError:
+        return False
+
+
+def _further(socket: str | None) -> list[str]:
+    """Return the names of processors with sockets beside the first one's, in the order in which the daemon made these; the library refuses others' names."""
+    user, session = os.environ.get("NEARFIELD_RUNTIME_DIR"), os.environ.get("XDG_RUNTIME_DIR")
+    folders = [user, f"{session}/nearfield" if session else None, "/run/nearfield"]
+    paths = [pathlib.Path(socket)] if socket else [pathlib.Path(folder, "frames.sock") for folder in folders if folder]
+    found = [one for path in paths for one in path.parent.glob(f"{glob.escape(path.stem)}.*.sock")]
+    return [one.name.split(".")[-2] for one in sorted(found, key=lambda one: (one.stat().st_mtime_ns, one.name))]
+
+
+def live(socket: str | None, choice: Choice, duration_s: float, form: str) -> None:
+    """Print a line a second of a running daemon, until Ctrl-C or for `duration_s`, then the levels of the whole time."""
+    with _live(socket, choice) as (ring, meter):
         ring.latest()  # frames from before the command are none of its
         column, ended = meter.columns[meter.shown], None
         title = f"{ring.layout.processor}, {meter.product.name} ({meter.product.quantity})"
@@ -300,7 +351,7 @@ def live(socket: str | None, choice: Choice, duration_s: float, form: str) -> No
         counts = f"{meter.frames} frames, {meter.flagged} of them left out for a flag that makes levels doubtful; {meter.absent} more were lost."
         notes = [*meter.notes, counts]
         if form != "csv":
-            _print(found, title, notes, form)
+            _print([*found, *means_of(found)], title, notes, form)
         if ended is not None:
             raise ended
 
@@ -354,7 +405,7 @@ def _run(words: Sequence[str] | None) -> int:
         return 0
     with sources_of(chosen.input, choice) as sources:
         found = [level for source in sources for level in _measured(source)]
-        _print(found, sources[0].title, list(dict.fromkeys(note for source in sources for note in source.notes)), form)
+        _print([*found, *means_of(found)], sources[0].title, list(dict.fromkeys(note for source in sources for note in source.notes)), form)
     return 0
 
 

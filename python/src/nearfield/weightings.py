@@ -195,7 +195,7 @@ class Meter:
     """A sound level meter for several columns of mean squares: F and S, the mean, and what is exceeded for a share of the time.
 
     F and S start at 0. Their least values, and the percentiles of F, count once five time constants have passed; a column that is shorter has no figure of that
-    time weighting. Where more than four values in a row are missing both stand still.
+    time weighting. Where more than four values in a row are missing both stand still. Values further apart than a time constant have none of its figures.
     """
 
     _STEP_DB, _LOW_DB, _HIGH_DB = 0.05, -60.0, 220.0  # steps of the distribution of levels
@@ -228,6 +228,8 @@ class Meter:
         seconds = self.seconds + np.cumsum(steps_s, axis=0)
         self.seconds = seconds[-1]
         for constant in self.now:
+            if step_s > constant:
+                continue
             weighted = self._weighted(values, steps_s, constant)
             counts = is_number & (seconds >= SETTLED * constant)
             self._most[constant] = np.maximum(self._most[constant], weighted.max(axis=0))
@@ -257,7 +259,7 @@ class Meter:
         """Return mean squares [column] by "eq", "F", "Fmax", "Fmin", "Smax", "Smin", and what is exceeded for a share of the time by "10" etc., or NaN."""
         found = {"eq": np.where(self.count > 0, self._sum / np.maximum(self.count, 1), np.nan)}
         for name, constant in (("F", FAST_S), ("S", SLOW_S)):
-            is_long = self.seconds >= SETTLED * constant
+            is_long = np.isfinite(self._least[constant])
             found |= {f"{name}max": np.where(is_long, self._most[constant], np.nan), f"{name}min": np.where(is_long, self._least[constant], np.nan)}
         for percent in EXCEEDED_PERCENT:
             found[str(percent)] = self._exceeded(percent)

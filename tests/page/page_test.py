@@ -536,14 +536,14 @@ class PageTest(unittest.IsolatedAsyncioTestCase):
 
     async def test_warnings_of_a_change_are_in_the_answer(self):
         async with connected(self.daemon, Cookie=self.daemon.cookie) as client:
-            result = (await client.call({"command": "set", "settings": ["front_end.frequencies_hz=[12000]"]}))["result"]
+            result = (await client.call({"command": "set", "settings": ["front_end.frequencies_hz=[1007.08, 12000]"]}))["result"]
             self.assertTrue(any("the microphones are too far apart for this frequency" in warning for warning in result["warnings"]), result)
         printed = subprocess.run([BIN / "nearfield", "ctl", "--socket", self.daemon.folder / "control.sock", "set", "medium.density_kg_m3=1.19"],
                                  capture_output=True, text=True, check=True).stdout
         self.assertRegex(printed, r"(?m)^epoch \d+ is in effect$")
         self.assertRegex(printed, r"(?m)^warning: .*the microphones are too far apart for this frequency")
         async with connected(self.daemon, Cookie=self.daemon.cookie) as client:
-            result = (await client.call({"command": "set", "settings": ["front_end.frequencies_hz=[1000]", "medium.density_kg_m3=1.2"]}))["result"]
+            result = (await client.call({"command": "set", "settings": ["front_end.frequencies_hz=[1007.08, 2014.16]", "medium.density_kg_m3=1.2"]}))["result"]
             self.assertFalse(any("too far apart" in warning for warning in result["warnings"]), result)
 
     async def test_no_answer_has_the_text_of_a_file(self):

@@ -152,9 +152,10 @@ TEST(LiveEngine, BandsAreImagedWithTheirWeighting) {
       double expected = 0.0;
       for (const std::size_t line : {std::size_t{0}, std::size_t{1}}) {
         const double gain = std::pow(10.0, weighting_db(Weighting::kA, settings.front_end.frequencies_hz[line]) / 10.0);
-        expected += gain * 0.5 * std::norm(frame.images[line * pixels + i]) / 1.5;  // the Hann window's noise bandwidth
+        const std::complex<double> value(frame.images[line * pixels + i]);
+        expected += gain * 0.5 * std::norm(value) / 1.5;  // the Hann window's noise bandwidth
       }
-      ASSERT_NEAR(frame.values.bands[i], expected, 1e-5 * expected);
+      ASSERT_NEAR(static_cast<double>(frame.values.bands[i]), expected, 1e-5 * expected);
     }
   }
 }

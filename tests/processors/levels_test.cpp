@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kRate_hz = 48000.0;
 
-double level_db(double mean_square_pa2) { return 10.0 * std::log10(mean_square_pa2 / 4e-10); }
+double level_db(float mean_square_pa2) { return 10.0 * std::log10(static_cast<double>(mean_square_pa2) / 4e-10); }
 
 /// 2 x 4 microphones, samples in pascal, in a ring that is longer than two windows and wraps in one.
 class LevelsTest : public testing::Test {
@@ -114,7 +114,7 @@ TEST_F(LevelsTest, AToneHasItsLevelPeakAndNoOffset) {
     const std::vector<std::vector<float>> found = measure();
     for (std::size_t m = 0; m < kChannels; ++m) {
       EXPECT_NEAR(level_db(found[0][m]), 93.9794, 0.01) << bin;
-      EXPECT_NEAR(found[1][m], std::sqrt(2.0), 0.02) << bin;
+      EXPECT_NEAR(found[1][m], std::sqrt(2.0F), 0.02) << bin;
       EXPECT_NEAR(found[2][m], 0.0, 0.03) << bin;
     }
   }
@@ -139,7 +139,7 @@ TEST_F(LevelsTest, AnOffsetIsNoSound) {
            0.1 * std::cos(2.0 * std::numbers::pi * 1500.0 / kRate_hz * static_cast<double>(n));
   });
   const std::vector<std::vector<float>> found = measure();
-  EXPECT_NEAR(level_db(found[0][6]), level_db(0.005), 0.01);
+  EXPECT_NEAR(level_db(found[0][6]), level_db(0.005F), 0.01);
   EXPECT_NEAR(found[2][6], 1.5, 1e-4);
   EXPECT_NEAR(found[1][6], 1.6, 1e-3);
 }
@@ -155,8 +155,8 @@ TEST_F(LevelsTest, OctavesAddUpToTheirThirds) {
   ASSERT_EQ(found[1].size(), 8 * kChannels);
   for (std::size_t m = 0; m < kChannels; ++m) {
     const auto band = [&](std::size_t i) { return found[1][i * kChannels + m]; };
-    EXPECT_NEAR(band(0), band(2) + band(3) + band(4), 1e-5 * band(0));
-    EXPECT_NEAR(band(1), band(5) + band(6) + band(7), 1e-5 * band(1));
+    EXPECT_NEAR(band(0), band(2) + band(3) + band(4), 1e-5F * band(0));
+    EXPECT_NEAR(band(1), band(5) + band(6) + band(7), 1e-5F * band(1));
     EXPECT_GT(found[0][m], band(0) + band(1));
   }
 }

@@ -33,7 +33,7 @@ class ChannelSums {
       peak_ = std::abs(value);
       peak_sample_ = at;
     }
-    at_limit_ += std::abs(value) >= limit ? 1 : 0;
+    at_limit_ += std::abs(value) >= limit ? 1U : 0U;
     top_.add(value);
     bottom_.add(-value);
   }

@@ -99,6 +99,11 @@ class Schema(unittest.TestCase):
                         if word["word"] != "null" and not one["key"].startswith("processors"):
                             self.assertEqual(self.errors(document(one["key"], word["word"])), [])
 
+    def test_a_level_stands_for_a_factor(self):
+        self.assertEqual(self.errors(document("array.pascal_per_unit", "-26 dBFS")), [])
+        self.refuses(document("array.pascal_per_unit", "-26 dB"))
+        self.refuses(document("array.pascal_per_unit", 0))
+
     def test_a_processor_takes_the_settings_of_its_kind(self):
         self.assertEqual(self.errors({"processors": {"map": {"kind": "srp_phat", "sources": 2}}}), [])
         self.refuses({"processors": {"map": {"kind": "pnah", "sources": 2}}})

@@ -89,6 +89,11 @@ Json value_schema(const Facts& facts) {
        }},
       {"integer", [](const Facts& f) { return or_words(bounded("integer", f), f); }},
       {"number", [](const Facts& f) { return or_words(bounded("number", f), f); }},
+      {"number or level",
+       [](const Facts& f) {
+         const Json level = {{"type", "string"}, {"pattern", "^[-+]?[0-9.]+ *dBFS$"}};
+         return or_words({{"anyOf", Json::array({bounded("number", f), level})}}, f);
+       }},
       {"text", [](const Facts& f) { return or_words(scalar(), f); }},
       {"path", [](const Facts& f) { return or_words(scalar(), f); }},
       {"list of texts", [](const Facts& f) { return or_words(array_of(scalar()), f); }},

@@ -73,6 +73,7 @@ Form<HealthMask> health_mask() {
 /// A factor, or the sensitivity of a digital microphone as its data sheet gives it, "-26 dBFS".
 Form<double> pascals(const Range& range) {
   Form<double> form = number(range);
+  form.facts.type = "number or level";
   form.read = [read = std::move(form.read)](YamlMap& map, const std::string& key,
                                             const std::filesystem::path& folder) -> std::optional<double> {
     constexpr std::string_view kUnit = "dBFS";

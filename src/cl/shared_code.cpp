@@ -32,8 +32,8 @@ std::shared_ptr<SharedCode> SharedCode::of(const ::cl::Program& program, std::st
   static std::map<std::string, std::weak_ptr<SharedCode>> all;
   const std::lock_guard lock(mutex);
   std::erase_if(all, [](const auto& one) { return one.second.expired(); });
-  std::weak_ptr<SharedCode>& known =
-      all[fmt::format("{} {} {}", file, kernel, program.getBuildInfo<CL_PROGRAM_BUILD_OPTIONS>(device))];
+  std::weak_ptr<SharedCode>& known = all[fmt::format("{} {} {} {}", fmt::ptr(device()), file, kernel,
+                                                     program.getBuildInfo<CL_PROGRAM_BUILD_OPTIONS>(device))];
   std::shared_ptr<SharedCode> code = known.lock();
   if (code == nullptr) {
     code = std::make_shared<SharedCode>();

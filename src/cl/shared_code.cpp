@@ -45,7 +45,6 @@ std::shared_ptr<SharedCode> SharedCode::of(const ::cl::Program& program, std::st
 cl_int SharedCode::enqueue(const ::cl::CommandQueue& queue, const ::cl::Kernel& kernel, const Launch& launch,
                            ::cl::Event* event) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(last_, [](const auto& one) { return has_ended(one.second); });
   std::size_t& widest = widest_[{launch.local_0, launch.local_1, launch.local_2}];
   const std::size_t width = std::max({launch.global_0, launch.global_1, launch.global_2});
   const bool is_alone = width > widest;
@@ -67,7 +66,12 @@ cl_int SharedCode::enqueue(const ::cl::CommandQueue& queue, const ::cl::Kernel& 
     *event = own;
   }
   if (!is_alone) {
-    last_[queue()] = own;
+    auto known = last_.find(queue());
+    if (known == last_.end()) {  // a queue's first launch makes its place, and takes those of queues that have gone
+      std::erase_if(last_, [](const auto& one) { return has_ended(one.second); });
+      known = last_.emplace(queue(), ::cl::Event()).first;
+    }
+    known->second = own;
     return code;
   }
   widest = width;

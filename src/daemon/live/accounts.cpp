@@ -25,14 +25,15 @@ void ValueCounts::count(std::span<const std::uint32_t> words) {
     return;
   }
   const std::size_t first = turn_++ * kOfPiece % words.size();
-  std::size_t channel = seen_.empty() ? 0 : first % seen_.size();
+  std::size_t channel = heard_.empty() ? 0 : first % heard_.size();
   for (const std::uint32_t word : words.subspan(first, std::min(kOfPiece, words.size() - first))) {
     const float value = std::bit_cast<float>(word);
     const float size = std::abs(value);
-    if (!seen_.empty()) {
-      seen_[channel].fetch_add(1, std::memory_order_relaxed);
-      heard_[channel].fetch_add(size == 0.0F ? 0 : 1, std::memory_order_relaxed);
-      channel = channel + 1 == seen_.size() ? 0 : channel + 1;
+    if (!heard_.empty()) {
+      const Heard before = heard_[channel].load(std::memory_order_relaxed);
+      heard_[channel].store({.seen = before.seen + 1U, .heard = before.heard + (size == 0.0F ? 0U : 1U)},
+                            std::memory_order_relaxed);
+      channel = channel + 1 == heard_.size() ? 0 : channel + 1;
     }
     ++counts_.values;
     if (!std::isfinite(value)) {
@@ -62,11 +63,12 @@ void ValueCounts::count(std::span<const std::uint32_t> words) {
 std::vector<std::size_t> ValueCounts::take_silent() {
   constexpr std::uint32_t kOften = 32;
   std::vector<std::size_t> silent;
-  for (std::size_t channel = 0; channel < seen_.size(); ++channel) {
-    const std::uint32_t heard = heard_[channel].exchange(0, std::memory_order_relaxed);
-    if (seen_[channel].exchange(0, std::memory_order_relaxed) >= kOften && heard == 0) {
+  for (std::size_t channel = 0; channel < heard_.size(); ++channel) {
+    const Heard now = heard_[channel].load(std::memory_order_relaxed);
+    if (now.seen - taken_[channel].seen >= kOften && now.heard == taken_[channel].heard) {
       silent.push_back(channel);
     }
+    taken_[channel] = now;
   }
   return silent;
 }

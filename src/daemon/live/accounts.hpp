@@ -32,7 +32,7 @@ class ValueCounts {
     std::array<std::uint64_t, kSteps.size()> others{};
   };
 
-  explicit ValueCounts(std::size_t channels = 0) : seen_(channels), heard_(channels) {}
+  explicit ValueCounts(std::size_t channels = 0) : heard_(channels), taken_(channels) {}
   /// Counts some of the words [sample][channel]. For one thread.
   void count(std::span<const std::uint32_t> words);
   [[nodiscard]] Counts counts() const;
@@ -41,12 +41,16 @@ class ValueCounts {
   [[nodiscard]] std::vector<std::size_t> take_silent();
 
  private:
+  struct Heard {
+    std::uint32_t seen = 0;   ///< values of a channel
+    std::uint32_t heard = 0;  ///< those that are not 0
+  };
   static constexpr std::size_t kNumbers = sizeof(Counts) / sizeof(std::uint64_t);
 
   Counts counts_;                                              ///< used by the thread that counts
   std::array<std::atomic<std::uint64_t>, kNumbers> shared_{};  ///< copy of counts_, member by member
-  std::vector<std::atomic<std::uint32_t>> seen_;               ///< [channel] values since take_silent()
-  std::vector<std::atomic<std::uint32_t>> heard_;              ///< [channel] those that are not 0
+  std::vector<std::atomic<Heard>> heard_;                      ///< [channel]; written by the thread that counts
+  std::vector<Heard> taken_;                                   ///< [channel] as take_silent() found it last
   std::size_t turn_ = 0;
 };
 

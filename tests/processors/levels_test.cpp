@@ -171,6 +171,14 @@ TEST_F(LevelsTest, ANonFiniteSampleIsItsMicrophonesAlone) {
   }
 }
 
+TEST_F(LevelsTest, WarnOfWindowsThatAreNearlyTheSame) {
+  const auto warnings = [&] { return processor_entry("levels").remarks(plan_).warnings; };
+  plan_.every_hops = 1;
+  EXPECT_THAT(warnings(), testing::ElementsAre(testing::HasSubstr(".every_hops: 5 makes it half a window")));
+  plan_.every_hops = 2;
+  EXPECT_THAT(warnings(), testing::IsEmpty());
+}
+
 TEST_F(LevelsTest, MistakesAreNamed) {
   const auto message_of = [](const auto& call) -> std::string {
     try {

@@ -257,6 +257,21 @@ WorkModel work_of_levels(const ProcessorPlan& plan) {
       {.stage = "processors/levels/level_sums", .bytes = summed * work::kComplex, .operations = 5.0 * summed}};
 }
 
+/// A warning where windows overlap so far that their levels say little more than every eighth of one would.
+Remarks remarks_of_levels(const ProcessorPlan& plan) {
+  const LevelsPlan own(plan);
+  const std::size_t apart = own.hop_samples * static_cast<std::size_t>(plan.every_hops);
+  constexpr std::size_t kPartsOfWindow = 8;
+  Remarks remarks;
+  if (apart * kPartsOfWindow < own.window_samples) {
+    remarks.warnings.push_back(fmt::format(
+        "{0}: levels of windows of {1} samples are computed every {2} samples, which a device may not keep up with; "
+        "processors.{0}.every_hops: {3} makes it half a window",
+        own.name, own.window_samples, apart, std::max<std::size_t>(1, own.window_samples / 2 / own.hop_samples)));
+  }
+  return remarks;
+}
+
 }  // namespace
 
 ProcessorEntry levels_entry() {
@@ -265,6 +280,7 @@ ProcessorEntry levels_entry() {
             return std::make_unique<LevelsProcessor>(device, LevelsPlan(plan));
           },
           .make_reference = make_levels_reference,
+          .remarks = remarks_of_levels,
           .work = work_of_levels};
 }
 

@@ -43,7 +43,7 @@ class ValueCounts {
  private:
   struct Heard {
     std::uint32_t seen = 0;   ///< values of a channel
-    std::uint32_t heard = 0;  ///< those that are not 0
+    std::uint32_t heard = 0;  ///< values that are not 0
   };
   static constexpr std::size_t kNumbers = sizeof(Counts) / sizeof(std::uint64_t);
 

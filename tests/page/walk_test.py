@@ -92,7 +92,13 @@ class WalkTest(BrowserTest):
         return self.page.evaluate(f"document.getElementById('{name}').textContent")
 
     def says(self, text):
-        self.until(self.page, f"document.getElementById('walk-text').textContent.includes({text!r})")
+        def is_said():
+            return text in self.text("walk-text")
+
+        try:
+            until(is_said, text)
+        except AssertionError as error:
+            self.fail(f"{error}; the page says {self.text('walk-text')!r}, {self.text('walk-answer')!r}")
 
     def test_meters_are_added_read_walked_with_and_removed(self):
         page = self.page

@@ -173,7 +173,8 @@ export class Walk {
     if (spread_db > kSteady_db) {
       return { kind: "refused", channel, text: `Not steady: the level of microphone ${channel} varied by ${spread_db.toFixed(2)} dB in ${heard_s.toFixed(1)} s, and less than ${kSteady_db} dB are needed.` };
     }
-    const deviation_db = decibels(powers.reduce((sum, one) => sum + one, 0) / powers.length, this.reference);
+    // The median: the calibrator may have come within the first window.
+    const deviation_db = decibels(median(powers), this.reference);
     const isFar = Math.min(Math.abs(deviation_db), Math.abs(deviation_db - this.usual_db)) > kFar_db;
     if (isFar && this.confirmed !== channel) {
       const way = deviation_db < 0 ? "below" : "above";

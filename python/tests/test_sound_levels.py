@@ -627,10 +627,9 @@ def test_another_package_has_the_same_levels():
 
 @pytest.mark.once
 def test_levels_of_a_scene_are_those_of_its_closed_form(tmp_path):
-    """Near image, far map, point, beam and microphone, of a replay, and means live: a daemon that plays as fast as it can sheds nothing, but has no time."""
-    for signal, place, of, figure, expected, replayed, live_db in levels_table.rows(tmp_path, "fast"):
+    """Near image, far map, point, beam and microphone, of a replay, and means live, of which a loaded host may shed frames."""
+    for signal, place, of, figure, expected, replayed, live_db in levels_table.rows(tmp_path):
         assert replayed == pytest.approx(expected, abs=0.1 if signal == "tones" else 0.2), (signal, place, of, figure)
-        # Images are too high while sonah's search runs, by 0.42 dB in the first ten frames at 2014 Hz; a loaded host that sheds hops gave up to 0.5 dB.
         if figure == "eq":
-            near = place in ("near image", "near image, bands", "point")
-            assert live_db == pytest.approx(expected, abs=0.7 if near else 0.1 if signal == "tones" else 0.2), (signal, place, of)
+            # Where half of the frames are shed, chance has a standard deviation of 0.1 dB for third octaves of noise.
+            assert live_db == pytest.approx(expected, abs=0.1 if signal == "tones" else 0.4), (signal, place, of)

@@ -9,7 +9,7 @@
 namespace nearfield {
 namespace {
 
-constexpr std::array<FlagName, 12> kFlagNames = {
+constexpr std::array<FlagName, 13> kFlagNames = {
     {{kFlagExtrapolationFellBack, "extrapolation fell back to zero padding"},
      {kFlagMaskedMicrophones, "dead or masked microphones interpolated"},
      {kFlagMissingBits, "missing bits"},
@@ -21,7 +21,8 @@ constexpr std::array<FlagName, 12> kFlagNames = {
      {kFlagLimit, "above a limit"},
      {kFlagMemoryNotFull, "hops before it were not computed"},
      {kFlagInformationMissing, "more than a tenth of the information missing"},
-     {kFlagDoubtfulInput, "input is not as announced"}}};
+     {kFlagDoubtfulInput, "input is not as announced"},
+     {kFlagSearchPending, "the first search has not ended"}}};
 
 }  // namespace
 

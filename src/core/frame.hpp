@@ -25,6 +25,7 @@ enum FrameFlag : std::uint32_t {
   kFlagMemoryNotFull = 512,          ///< some of the preceding ResultHeader::memory_hops were not computed
   kFlagInformationMissing = 1024,    ///< unused microphones cost more than a tenth of an image's information
   kFlagDoubtfulInput = 2048,         ///< rate, unit or kind of the input contradicts the settings
+  kFlagSearchPending = 4096,         ///< the imager's first search has not ended: its findings are not used yet
 };
 
 /// Number of status words per frame on the device: 0 = flags, 1 = microphones that are not finite, 2 and 3 spare.

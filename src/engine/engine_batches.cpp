@@ -207,6 +207,7 @@ void Engine::adopt(const std::shared_ptr<const Findings>& findings) {
     throw Error(ExitCode::kInternal, "engine: expected a processor to adopt findings, found none");
   }
   results_[*searcher_].searching->adopt(findings);
+  has_findings_ = true;
 }
 
 void Engine::forget() {
@@ -268,7 +269,8 @@ void Engine::note_begun(BatchState& batch, std::size_t processor) {
     }
     const bool is_full = (batch.computed_from == 0 || hop - batch.computed_from >= memory_hops) &&
                          (!is_searched || searched_hop == 0 || hop >= searched_hop + memory_hops);
-    flags.push_back(is_full ? 0U : std::uint32_t{kFlagMemoryNotFull});
+    flags.push_back((is_full ? 0U : std::uint32_t{kFlagMemoryNotFull}) |
+                    (is_searched && !has_findings_ ? std::uint32_t{kFlagSearchPending} : 0U));
   }
   searched_hop_ = is_searched ? searched_hop : searched_hop_;
 }

@@ -247,7 +247,7 @@ static_assert(kFlagExtrapolationFellBack == int{NF_FLAG_EXTRAPOLATION_FELL_BACK}
               kFlagCommonToAll == int{NF_FLAG_COMMON_TO_ALL} && kFlagLimit == int{NF_FLAG_LIMIT} &&
               kFlagMemoryNotFull == int{NF_FLAG_MEMORY_NOT_FULL} &&
               kFlagInformationMissing == int{NF_FLAG_INFORMATION_MISSING} &&
-              kFlagDoubtfulInput == int{NF_FLAG_DOUBTFUL_INPUT});
+              kFlagDoubtfulInput == int{NF_FLAG_DOUBTFUL_INPUT} && kFlagSearchPending == int{NF_FLAG_SEARCH_PENDING});
 
 constexpr std::string_view kFrequency = "frequency";
 constexpr std::size_t kCrcStart = 16;  ///< offset of the first of the head's bytes that the CRC covers

@@ -78,11 +78,16 @@ TEST(SearchTask, FindsWavesForTheFramesToCome) {
   });
   search.prepare(epoch);
   const double before = error();
+  const auto is_pending = [&] {
+    return (epoch.engine->read(batch, 0, 0, std::nullopt, true).flags & kFlagSearchPending) != 0;
+  };
+  EXPECT_TRUE(is_pending());
   search.look(view_of(epoch, batch, 0, false));  // bits are missing: not this one
   search.look(view_of(epoch, batch, 5000));
   search.look(view_of(epoch, batch, 5990));  // less than 100 hops of 10 samples later; a second value would throw
   epoch.engine->adopt(findings.get_future().get());
   const double after = error();
+  EXPECT_FALSE(is_pending());
   std::printf("error %.2f %% before, %.2f %% after\n", 100.0 * before, 100.0 * after);
   EXPECT_LE(after, 0.1 * before);
   worker.close();

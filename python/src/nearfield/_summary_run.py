@@ -15,8 +15,8 @@ from nearfield._results import _FIRST_DATE_NS, Results
 from nearfield._runs import Flag, Microphones, attribute_of, figure_of, flags_of, microphones_of
 from nearfield.levels import Averages, Map, averages_of, maps_of, processor_of
 
-# Flags with which levels are wrong, by docs/use/operations.md: missing bits, no numbers, full scale, missing information, other settings.
-_DOUBTFUL = 4 | 16 | 32 | 1024 | 2048
+# Flags with which levels are wrong, by docs/use/operations.md: missing bits, no numbers, full scale, missing information, other settings, no search yet.
+_DOUBTFUL = 4 | 16 | 32 | 1024 | 2048 | 4096
 _NOT_SAID = "not said by the file"
 _STRONG_DB = 20.0
 

@@ -208,7 +208,7 @@ class Live:
         of_entry = [i for i, column in enumerate(self.columns) if column.place == self.columns[0].place]
         self.shown = next((i for i in of_entry if self.columns[i].of in ("", "sum")), of_entry[0])
         self.meter = Meter(len(self.columns))
-        self.frames = self.flagged = self.absent = 0
+        self.frames = self.flagged = self.absent = self.flags = 0
         self.step_s = 0.0
         self._first: tuple[int, int] | None = None  # time and sequence of the first frame
         self._sequence, self._hops, self._at_s = 0, 0, 0.0
@@ -221,6 +221,7 @@ class Live:
         absent, at_s = self._absent(frame)
         self.frames += 1
         self.flagged += is_lost
+        self.flags |= frame.flags & _DOUBTFUL
         self.absent += absent
         if self._is_signal:
             samples = values.reshape(-1, values.shape[-1])[self._entries].T.astype(np.float64)
@@ -247,6 +248,10 @@ class Live:
     @property
     def lost(self) -> int:
         return self.absent + self.flagged
+
+    def counts(self) -> str:
+        flags = f" ({self.flags})" if self.flags else ""
+        return f"{self.frames} frames, {self.flagged} of them left out for flags that make levels doubtful{flags}; {self.absent} more were lost"
 
     def flush(self) -> None:
         if self._waiting:
@@ -345,11 +350,10 @@ def live(socket: str | None, choice: Choice, duration_s: float, form: str) -> No
             ended = error
         meter.flush()
         if not meter.meter.count.any():
-            raise ended or DataError(f"{title}: expected frames with numbers, found none in {meter.frames} frames", 65)
+            raise ended or DataError(f"{title}: expected frames with numbers and no flag, found none: {meter.counts()}", 65)
         step_s = 0.0 if is_signal(meter.product) else meter.step_s
         found = levels_of(meter.columns, meter.meter, meter.unit, step_s)
-        counts = f"{meter.frames} frames, {meter.flagged} of them left out for a flag that makes levels doubtful; {meter.absent} more were lost."
-        notes = [*meter.notes, counts]
+        notes = [*meter.notes, f"{meter.counts()}."]
         if form != "csv":
             _print([*found, *means_of(found)], title, notes, form)
         if ended is not None:

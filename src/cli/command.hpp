@@ -18,6 +18,7 @@ void add_simulate(CLI::App& app);
 void add_encode(CLI::App& app);
 void add_replay(CLI::App& app);
 void add_calibrate(CLI::App& app);
+void add_combine(CLI::App& app);
 void add_csm(CLI::App& app);
 void add_convert(CLI::App& app);
 void add_compare(CLI::App& app);

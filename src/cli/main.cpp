@@ -29,7 +29,7 @@ struct Group {
 };
 
 const std::array kGroups = {
-    Group{"Make a recording", {add_simulate, add_encode}},
+    Group{"Make a recording", {add_simulate, add_encode, add_combine}},
     Group{"See what it holds",
           {add_inspect, add_replay, add_pictures, add_levels, add_compare, add_summary, add_export, add_csm,
            add_convert}},

@@ -247,7 +247,7 @@ class MetersTest(PageTest):
     def test_a_walk_sets_the_bands_that_it_needs_and_is_recorded(self):
         self.server.answers["recordings"] = {"recordings": []}
         page = self.opened_panel(centres=())
-        self.assertIn("“Begin” sets processors.meters.weighting=z processors.meters.third_octave=[200, 250,", self.text("#walk-offer"))
+        self.until(page, "document.getElementById('walk-offer').textContent.includes('“Begin” sets processors.meters.weighting=z processors.meters.third_octave=[200, 250,')")
         page.set_checked("#walk-record", True)
         page.fill("#walk-level", "114")
         page.select_option("#walk-frequency", "250")

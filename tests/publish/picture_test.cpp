@@ -384,7 +384,7 @@ TEST(FlagsInWords, NamesEachAndUnknownOnes) {
   EXPECT_EQ(flags_in_words(0), "");
   EXPECT_EQ(flags_in_words(kFlagClipped), "clipped microphones");
   EXPECT_THAT(flags_in_words(kFlagMissingBits | kFlagOverload), HasSubstr("missing bits, overload"));
-  EXPECT_THAT(flags_in_words(kFlagOverload | 0x1000U), HasSubstr("flags 0x1000"));
+  EXPECT_THAT(flags_in_words(kFlagOverload | 0x80000000U), HasSubstr("flags 0x80000000"));
 }
 
 TEST_F(Picture, WritesEveryPlaneAndFrequency) {

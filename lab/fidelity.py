@@ -55,6 +55,12 @@ def _engine(config, form):
     return nearfield.Engine(config, form, **of_spectra)
 
 
+def imager_of_auto(field):
+    """The imager that the program uses for `holography.imager: auto`."""
+    engine = _engine(json.dumps(config_of(field, {"imager": "auto"}, field.frequencies_hz)), "spectra")
+    return nearfield._library.text(engine._library.nf_engine_get_layout(engine._engine, 0).kind)
+
+
 def _each(engine, frames):
     """The first frame of each input by itself."""
     found = []
@@ -167,9 +173,9 @@ class Rows:
         return [row for row in self.rows if (row["filter"], row["extrapolation"]) == (name, extrapolation)]
 
     def add_auto(self):
-        """The imager that `holography.imager: auto` takes: sonah where no pitch is above the standoff."""
-        is_sonah = max(self.field.array["pitch_x_m"], self.field.array["pitch_y_m"]) <= self.field.standoff_m
-        self.rows += [{**row, "extrapolation": "none", "filter": AUTO} for row in (self.of("sonah", "none") if is_sonah else self.of("cos, auto", "plpbp"))]
+        """The imager that `holography.imager: auto` is."""
+        own = self.of("sonah", "none") if imager_of_auto(self.field) == "sonah" else self.of("cos, auto", "plpbp")
+        self.rows += [{**row, "extrapolation": "none", "filter": AUTO} for row in own]
 
 
 def measure_field(part, field, snr_db, draws, every_extrapolation=True, by_ncc=False):
@@ -273,6 +279,7 @@ def kind_rows(kind, snr_db, count, quantities=("pressure", "normal_velocity", "a
         def distance(scene, frequency, images, fields=fields):
             return relative_l2(fields[scene].truth[frequency], images)
 
+        chosen = {"pnah": "cos, auto", "sonah": "sonah"}[imager_of_auto(fields[0])]
         settings = {name: pnah(EXTRAPOLATIONS[0], **FILTERS[name]) for name in ("cos, auto", "cos, search")}
         if quantity != "active_intensity":
             settings["sonah"] = SONAH
@@ -286,7 +293,7 @@ def kind_rows(kind, snr_db, count, quantities=("pressure", "normal_velocity", "a
                            "frequency_hz": frequency_hz, "filter": name, "knows_truth": name == BEST, "scene": scene, "is_fitted": kind in FITTED,
                            "relative_l2": relative_l2(fields[scene].truth[f], images[scene, f]), "error_estimate": reports["error_estimate"][scene, f]}
                     rows.append(row)
-                    if name == ("sonah" if 0.02 <= fields[0].standoff_m else "cos, auto") and quantity != "active_intensity":
+                    if name == chosen and quantity != "active_intensity":
                         rows.append({**row, "filter": AUTO})
     return rows
 

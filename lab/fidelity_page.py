@@ -50,7 +50,7 @@ HEAD = """# How close the images come
 `./dev fidelity` measures and makes this page; {csv} has every figure, the commit and the device.
 
 Errors are |image - truth| / |truth| over all microphones, complex, in per cent; tables have means. `imager: auto` is what is used when nothing is
-set: `sonah` where no pitch is above the standoff, else `pnah` with `plpbp` and the measured cut-off (`cos, auto`). *Best*: what a fixed setting
+set: `sonah` where no pitch is above three standoffs, else `pnah` with `plpbp` and the measured cut-off (`cos, auto`). *Best*: what a fixed setting
 reaches that was chosen with the truth in hand, for each frequency. *Search*: cut-off and slope found again in each draw
 ([pnah.md](../how/pnah.md#filters)). Noise is white, {draws} draws, the same for every row.
 

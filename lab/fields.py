@@ -58,6 +58,11 @@ class Field:
         return np.array(frame, np.complex64)
 
 
+def sides_m(array):
+    """Lengths of the array along x and y, a pitch for each microphone."""
+    return array["columns"] * array["pitch_x_m"], array["rows"] * array["pitch_y_m"]
+
+
 def places_m(array=None):
     """x and y of the pixels, in one axis each."""
     array = array or array_settings(32, 32)
@@ -65,9 +70,9 @@ def places_m(array=None):
     return np.tile(x, len(y)), np.repeat(y, len(x))
 
 
-def monopole(frequency_hz, source_m, volume_velocity, z_m):
+def monopole(frequency_hz, source_m, volume_velocity, z_m, array=None):
     """Pressure and velocity along z over the pixels: p = j w rho Q e^{-jkr} / (4 pi r), v = -dp/dz / (j w rho)."""
-    x, y = places_m()
+    x, y = places_m(array)
     k, height_m = 2.0 * np.pi * frequency_hz / SOUND_SPEED_M_S, z_m - source_m[2]
     r = np.sqrt((x - source_m[0]) ** 2 + (y - source_m[1]) ** 2 + height_m**2)
     common = volume_velocity * np.exp(-1j * k * r) / (4.0 * np.pi * r)
@@ -130,10 +135,11 @@ def measured(path):
 
 # --- random scenes by kind --------------------------------------------------------------------------------------------
 
-def packet(frequency_hz, z_m, x_m, y_m, width_m, kx, ky, velocity):
+def packet(frequency_hz, z_m, x_m, y_m, width_m, kx, ky, velocity, array=None):
     """Pressure and velocity of a bending wave under a Gaussian bell of normal velocity on a rigid plane, by Fourier's integral over directions
     and, inside and outside the radiation circle, over kz (kr dkr = kz dkz takes the pole of 1/kz away), to 1e-7."""
-    reach, k, longest_m = 7.0, 2.0 * np.pi * frequency_hz / SOUND_SPEED_M_S, np.hypot(0.64, 0.64)
+    array = array or array_settings(32, 32)
+    reach, k, longest_m = 7.0, 2.0 * np.pi * frequency_hz / SOUND_SPEED_M_S, np.hypot(*sides_m(array))
     most = np.hypot(kx, ky) + reach / width_m
     node, weight = _gauss(k * longest_m)
     angle = node * np.pi / 2.0
@@ -149,7 +155,7 @@ def packet(frequency_hz, z_m, x_m, y_m, width_m, kx, ky, velocity):
     wx, wy, kz, area = np.concatenate(waves, axis=1)
     off = width_m * np.hypot(wx.real - kx, wy.real - ky)
     velocities = velocity * width_m**2 * np.exp(-0.5 * off**2) * area * np.exp(-1j * kz * z_m)
-    x, y = (values.reshape(32, 32) for values in places_m())
+    x, y = (values.reshape(array["rows"], array["columns"]) for values in places_m(array))
     along_x, along_y = np.exp(-1j * np.outer(x[0] - x_m, wx.real)), np.exp(-1j * np.outer(y[:, 0] - y_m, wy.real))
     impedance = DENSITY_KG_M3 * SOUND_SPEED_M_S * k / kz
     return tuple(((along_y * values) @ along_x.T).ravel() for values in (velocities * impedance, velocities))
@@ -162,21 +168,24 @@ def _gauss(phase):
 
 
 class Draws:
-    """Numbers of one random scene, in their order."""
+    """Numbers of one random scene, in their order. Sources lie over the array: what they reach is given for sides of 0.64 m."""
 
-    def __init__(self, stream):
-        self.numbers = iter(uniforms(SCENE_SEED, stream, 256))
+    def __init__(self, stream, array):
+        self.numbers, self.scales = iter(uniforms(SCENE_SEED, stream, 256)), [side_m / 0.64 for side_m in sides_m(array)]
 
     def between(self, low, high):
         return low + (high - low) * 0.5 * (1.0 + next(self.numbers))
+
+    def place(self, reach_m):
+        """x and y."""
+        return [self.between(-reach_m * scale, reach_m * scale) for scale in self.scales]
 
     def amplitude(self):
         magnitude = self.between(0.5, 1.5)
         return magnitude * np.exp(1j * self.between(0.0, 2.0 * np.pi))
 
     def monopole(self, reach_m=0.3, least_m=0.015, most_m=0.06):
-        x_m, y_m, depth_m = self.between(-reach_m, reach_m), self.between(-reach_m, reach_m), self.between(least_m, most_m)
-        return np.array([x_m, y_m, -depth_m]), 1e-4 * self.amplitude()
+        return np.array([*self.place(reach_m), -self.between(least_m, most_m)]), 1e-4 * self.amplitude()
 
     def dipole(self):
         """Two opposite monopoles 0.1 mm apart."""
@@ -186,7 +195,7 @@ class Draws:
         return [(place_m + half_m, volume_velocity), (place_m - half_m, -volume_velocity)]
 
     def packet(self, width_m):
-        x_m, y_m, k, direction = self.between(-0.22, 0.22), self.between(-0.22, 0.22), self.between(30.0, 70.0), self.between(0.0, 2.0 * np.pi)
+        (x_m, y_m), k, direction = self.place(0.22), self.between(30.0, 70.0), self.between(0.0, 2.0 * np.pi)
         return x_m, y_m, width_m, k * np.cos(direction), k * np.sin(direction), 1e-3 * self.amplitude()
 
 
@@ -198,26 +207,28 @@ KINDS = {
     "seven monopoles, 6 cm": (0.06, "monopoles", 7), "seven and a wave from behind, 3 cm": (0.03, "wave", 7),
 }
 FITTED = tuple(KINDS)[:4]
+KIND_HZ = (500.0, 2000.0, 4000.0)
 
 
-def scene_of_kind(kind, scene):
+def scene_of_kind(kind, scene, array=None, frequencies_hz=KIND_HZ):
     """One random scene: pressure at the microphones, pressure and velocity on the surface, [frequency][pixel]."""
+    array = array or array_settings(32, 32)
     standoff_m, what, count = KINDS[kind]
-    draws = Draws(1000 * list(KINDS).index(kind) + scene)
+    draws = Draws(1000 * list(KINDS).index(kind) + scene, array)
     if isinstance(what, float):
         packets = [draws.packet(what) for _ in range(count)]
         def fields(f, z_m):
-            return sum(np.array(packet(f, z_m, *one)) for one in packets)
+            return sum(np.array(packet(f, z_m, *one, array)) for one in packets)
     else:
         sources = sum((draws.dipole() for _ in range(count)), []) if what == "dipoles" else [draws.monopole() for _ in range(count)]
         def fields(f, z_m):
-            return sum(np.array(monopole(f, *one, z_m)) for one in sources)
+            return sum(np.array(monopole(f, *one, z_m, array)) for one in sources)
     wave = (draws.between(0.0, 1.2), draws.between(0.0, 2.0 * np.pi)) if what == "wave" else None
     apertures, pressures, velocities = [], [], []
-    for f in (500.0, 2000.0, 4000.0):
+    for f in frequencies_hz:
         aperture, (pressure, velocity) = fields(f, standoff_m)[0], fields(f, 0.0)
         if wave:  # a plane wave from behind the array, 5 % of the field's rms
-            x, y = places_m()
+            x, y = places_m(array)
             along = 2.0 * np.pi * f / SOUND_SPEED_M_S * np.sin(wave[0]) * (np.cos(wave[1]) * x + np.sin(wave[1]) * y)
             aperture = aperture + 0.05 * np.sqrt(np.mean(np.abs(aperture) ** 2)) * np.exp(-1j * along)
         for to, values in ((apertures, aperture), (pressures, pressure), (velocities, velocity)):
@@ -225,11 +236,11 @@ def scene_of_kind(kind, scene):
     return tuple(np.array(values, np.complex64) for values in (apertures, pressures, velocities))
 
 
-def fields_of_kind(kind, scenes_, quantity):
+def fields_of_kind(kind, scenes_, quantity, array=None, frequencies_hz=KIND_HZ):
     """The same scenes as fields of a quantity."""
     fields = []
     for aperture, pressure, velocity in scenes_:
         truth = {"pressure": pressure, "normal_velocity": velocity,
                  "active_intensity": 0.5 * (pressure.astype(complex) * np.conj(velocity)).real}[quantity]
-        fields.append(Field(kind, np.array([500.0, 2000.0, 4000.0]), aperture, truth, quantity, KINDS[kind][0]))
+        fields.append(Field(kind, np.array(frequencies_hz), aperture, truth, quantity, KINDS[kind][0], array or array_settings(32, 32)))
     return fields

@@ -206,7 +206,7 @@ INSTANTIATE_TEST_SUITE_P(Sonah, EveryMonopole,
                                          MonopoleCase{2000.0, 0.013, -0.021, 0.045, 0.073},
                                          MonopoleCase{4000.0, 0.26, 0.19, 0.074, 0.118}));
 
-// Dense arrays alone: there neighbours share much of the near field.
+// Arrays of up to three standoffs between neighbours along either axis.
 TEST(Sonah, IsTakenWhereItIsNearerToTheTruth) {
   HolographySettings holography;
   holography.imager = ImagerKind::kAuto;
@@ -216,11 +216,12 @@ TEST(Sonah, IsTakenWhereItIsNearerToTheTruth) {
     return resolve_imager(holography, {.geometry = geometry});
   };
   EXPECT_EQ(taken(0.02, 0.03), ImagerKind::kSonah);
-  EXPECT_EQ(taken(0.02, 0.031), ImagerKind::kPnah);
+  EXPECT_EQ(taken(0.02, 0.089), ImagerKind::kSonah);
+  EXPECT_EQ(taken(0.02, 0.091), ImagerKind::kPnah);
   holography.quantity = Quantity::kActiveIntensity;
   EXPECT_EQ(taken(0.02, 0.02), ImagerKind::kPnah);
   holography.imager = ImagerKind::kSonah;
-  EXPECT_EQ(taken(0.02, 0.031), ImagerKind::kSonah) << "what is asked for is taken";
+  EXPECT_EQ(taken(0.02, 0.091), ImagerKind::kSonah) << "what is asked for is taken";
 }
 
 // Whoever sets what pnah alone reads gets pnah, not a setting that nothing reads.
@@ -238,7 +239,7 @@ TEST(Sonah, IsNotTakenWhereSettingsAreOfPnah) {
 }
 
 TEST(Sonah, IsTakenWhereItsPriorIsSet) {
-  const ArrayGeometry sparse{.rows = 8, .columns = 8, .pitch_x_m = 0.06, .pitch_y_m = 0.06};
+  const ArrayGeometry sparse{.rows = 8, .columns = 8, .pitch_x_m = 0.1, .pitch_y_m = 0.1};
   HolographySettings holography{.imager = ImagerKind::kAuto, .standoff_m = 0.03};
   EXPECT_EQ(resolve_imager(holography, {.geometry = sparse}), ImagerKind::kPnah);
   holography.prior = FieldPrior::kPatches;

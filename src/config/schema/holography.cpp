@@ -177,8 +177,8 @@ void describe(Section& section, HolographySettings& holography) {
   section.add(
       "imager", holography.imager,
       choice<ImagerKind>({{ImagerKind::kAuto,
-                           "sonah where no pitch is above standoff_m, a surface or a prior is set, else pnah, as for "
-                           "active_intensity, for more "
+                           "sonah where no pitch is above three times standoff_m, a surface or a prior is set, else "
+                           "pnah, as for active_intensity, for more "
                            "than 200 frequencies times planes, and where extrapolation, filter or device.fft are set; "
                            "operators of microphones on no regular grid"},
                           {ImagerKind::kPnah, "planar NAH: extrapolation, K-space filter, back-propagation"},

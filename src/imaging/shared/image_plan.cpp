@@ -151,6 +151,13 @@ double ImagePlan::largest_distance_m() const {
   return standoff_m - *std::min_element(holography.planes_m.begin(), holography.planes_m.end());
 }
 
+namespace {
+
+/// Largest pitch over the standoff at which kAuto is sonah (docs/decisions/0039-auto-by-kinds-of-fields.md).
+constexpr double kMostAutoPitch = 3.0;
+
+}  // namespace
+
 ImagerKind resolve_imager(const HolographySettings& holography, const ImagerConditions& conditions) {
   if (holography.imager != ImagerKind::kAuto) {
     return holography.imager;
@@ -165,7 +172,7 @@ ImagerKind resolve_imager(const HolographySettings& holography, const ImagerCond
   if (!holography.surface_path.empty() || holography.prior != FieldPrior::kAuto) {
     return ImagerKind::kSonah;
   }
-  const bool is_dense = std::max(geometry.pitch_x_m, geometry.pitch_y_m) <= holography.standoff_m;
+  const bool is_dense = std::max(geometry.pitch_x_m, geometry.pitch_y_m) <= kMostAutoPitch * holography.standoff_m;
   const bool wants_pnah = holography.extrapolation != ExtrapolationSettings{} ||
                           holography.filter != FilterSettings{} || conditions.fft != DeviceSettings{}.fft;
   const bool is_small = conditions.frequencies * holography.planes_m.size() <= kMostAutoModels;

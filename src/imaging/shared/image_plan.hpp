@@ -90,11 +90,11 @@ struct ImagerConditions {
   std::string_view fft = "auto";  ///< DeviceSettings::fft
 };
 
-/// The imager that is used. For kAuto it is sonah, which is nearer to the truth wherever neighbouring microphones share
-/// much of the near field, that is if no pitch is above the standoff, for a surface that is no plane, and if a prior is
-/// set. It is pnah for active intensity, which sonah does not support; if settings that only pnah reads (extrapolation,
-/// filter, transforms) differ from their defaults; and if sonah would make more than kMostAutoModels models, for which
-/// its start takes long. For microphones on no regular grid it is operators, the only imager that supports them.
+/// The imager that is used. For kAuto it is sonah, which is nearer to the truth for most kinds of fields, if no pitch
+/// is far above the standoff; for a surface that is no plane, and if a prior is set. It is pnah for active intensity,
+/// which sonah does not support; if settings that only pnah reads (extrapolation, filter, transforms) differ from their
+/// defaults; and if sonah would make more than kMostAutoModels models, for which its start takes long. For microphones
+/// on no regular grid it is operators, the only imager that supports them.
 ImagerKind resolve_imager(const HolographySettings& holography, const ImagerConditions& conditions);
 /// The imager for the plan's own standoff.
 ImagerKind resolve_imager(const ImagePlan& plan);

@@ -76,6 +76,15 @@ std::vector<Point> pixels_of(const Scene& scene) {
   return points;
 }
 
+/// The scene without what sounds behind the array, whose waves are no part of the surface's field.
+Scene of_surface(Scene scene) {
+  std::erase_if(scene.tones, [](const ToneSource& tone) {
+    const auto* const monopole = std::get_if<Monopole>(&tone.shape);
+    return monopole != nullptr && monopole->position.z_m > 0.0;
+  });
+  return scene;
+}
+
 /// The sum of all tones of one frequency, [point].
 std::vector<FieldValue> field_at(const Scene& scene, double frequency_hz, const std::vector<Point>& points) {
   const Tonal tonal{frequency_hz, scene.medium};
@@ -201,8 +210,9 @@ Truth truth_of(const Scene& scene) {
     truth.sources = source_truth_of(scene);
   }
   const std::vector<Point> pixels = pixels_of(scene);
+  const Scene surface = of_surface(scene);
   for (const double frequency_hz : truth.frequencies_hz) {
-    for (const FieldValue& value : field_at(scene, frequency_hz, pixels)) {
+    for (const FieldValue& value : field_at(surface, frequency_hz, pixels)) {
       truth.pressure.emplace_back(value.pressure_pa);
       truth.normal_velocity.emplace_back(value.velocity_m_s);
     }

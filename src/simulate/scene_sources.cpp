@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <vector>
@@ -39,8 +40,19 @@ std::complex<double> phasor(YamlMap& map, const std::string& key) {
   return std::polar(magnitude, map.number("phase_rad", kPhase).value_or(0.0));
 }
 
-Point point_behind(YamlMap& map) {
-  return {required(map, "x_m", kAnyLength), required(map, "y_m", kAnyLength), required(map, "z_m", kBehindSurface)};
+/// Position of a source behind the surface, or behind the array.
+Point point_outside(YamlMap& map, const Scene& scene) {
+  const Point place{required(map, "x_m", kAnyLength), required(map, "y_m", kAnyLength),
+                    required(map, "z_m", kAnyLength)};
+  double highest_m = scene.measurement.standoff_m;
+  for (const Point& microphone : microphones_of(scene)) {
+    highest_m = std::max(highest_m, microphone.z_m);
+  }
+  if (place.z_m > 0.0 && !(place.z_m > highest_m)) {
+    map.problem("z_m",
+                fmt::format("a z <= 0 m, on or behind the surface, or above {:.6g} m, behind the array", highest_m));
+  }
+  return place;
 }
 
 void require_inside(YamlMap& map, const std::string& key, const Scene& scene, const Point& place) {
@@ -52,7 +64,7 @@ void require_inside(YamlMap& map, const std::string& key, const Scene& scene, co
 /// Position of a point source: x_m, y_m and z_m, or a path, whose first point is then returned.
 Point read_place(YamlMap& map, const Scene& scene, Path& motion) {
   if (!map.has("path")) {
-    const Point place = point_behind(map);
+    const Point place = point_outside(map, scene);
     require_inside(map, "z_m", scene, place);
     return place;
   }
@@ -64,7 +76,7 @@ Point read_place(YamlMap& map, const Scene& scene, Path& motion) {
   }
   for (YamlMap& entry : map.maps("path")) {
     const double t_s = required(entry, "t_s", kTime);
-    motion.push_back({.t_s = t_s, .position = point_behind(entry)});
+    motion.push_back({.t_s = t_s, .position = point_outside(entry, scene)});
     require_inside(entry, "z_m", scene, motion.back().position);
     if (motion.size() > 1 && !(t_s > motion[motion.size() - 2].t_s)) {
       entry.problem("t_s", "ascending times");
@@ -86,6 +98,9 @@ Monopole read_monopole(YamlMap& map, const Scene& scene, ToneSource& source) {
   const Point place = read_place(map, scene, source.motion);
   Monopole monopole{place, phasor(map, "volume_velocity_m3_s"), false};
   assign(map.boolean("baffled"), monopole.baffled);
+  if (monopole.baffled && place.z_m > 0.0) {
+    map.problem("baffled", "false for a source behind the array");
+  }
   if (monopole.baffled && !source.motion.empty()) {
     map.problem("baffled", "false for a source that moves");
   }

@@ -8,22 +8,24 @@
 //   t = (sum |y|^2 / (w + noise) + |p - U y|^2 / noise) / USED,
 //   cost = sum ln(w + noise) + (USED - modes) ln noise + USED ln t.
 // |p - U y|^2 is computed from the differences themselves: |p|^2 - |y|^2 would lose it in the rounding of float32.
+// Where what comes from behind the array is told apart, there are SHARES models, one for each share of its power in the
+// prior, and the GRID steps are those of noise of the first share, then of the second one, and so on.
 //
 // In the arena, at the bytes NAME_AT:
-//   modes          float [frequency][block of 32 modes][microphone][re, im][32], U; 0 for microphones that are left out
-//                  and for modes that a frequency lacks
+//   modes          float [frequency][share][block of 32 modes][microphone][re, im][32], U; 0 for microphones that are
+//                  left out and for modes that a model lacks
 //   used           uchar [microphone], 0: left out
-//   coefficients   float2 [frame][frequency][MODES], y
-//   rests          float [frame][frequency][block of 32 microphones], its share of |p - U y|^2
-//   powers         float [frequency][MODES], w
-//   image_powers   float [frequency][MODES], sum over an image of the first plane of a mode's squared factors
+//   coefficients   float2 [frame][frequency][share][MODES], y
+//   rests          float [frame][frequency][share][block of 32 microphones], its part of |p - U y|^2
+//   powers         float [frequency][share][MODES], w
+//   image_powers   float [frequency][share][MODES], sum over an image of the first plane of a mode's squared factors
 //   log_sums       float [frequency][GRID], sum ln(w + noise) + (USED - modes) ln noise
-//   noises         float [GRID], the steps of noise
+//   noises         float [STEPS], the steps of noise
 //   errors         float [frequency][GRID][ERROR_TERMS], terms of the expected squared error of an image of the first
 //                  plane: the noise's part for t = 1; the unresolved part for a scale of 1; 1 over the sum of g w;
 //                  then, of g over that sum, the sums of g, (g w)^2, g^2 w and g^2; 0. g is that of
 //                  scale_of_unresolved()
-//   factors        float [plane][frequency][block of 32 pixels][MODES][re, im][32], `images` above
+//   factors        float [plane][frequency][share][block of 32 pixels][MODES][re, im][32], `images` above
 //   on_surface     uchar [pixel], 1: it is imaged; the others are NaN
 //   priors         float [frame][frequency][GRID], t USED for each step of noise
 //   waves          float [frequency][WAVE_SIZE], layout of src/imaging/sources/source_table.hpp; if HAS_WAVES
@@ -38,8 +40,8 @@
 // half_number and age are of the first frame's hop, see memory_place() of src/imaging/shared/imager.hpp.
 //
 // Launch, GROUP items per group, 1 or a multiple of 64: if there are any waves, that is point sources beside the prior,
-// operators_sources (GROUP, frames * frequencies); operators_modes (GROUP * MODES / 32, frames * frequencies),
-// operators_rests (GROUP * blocks of microphones, frames * frequencies), operators_noise (GROUP, frames * frequencies),
+// operators_sources (GROUP, frames * frequencies); operators_modes (GROUP * SHARES * MODES / 32, frames * frequencies),
+// operators_rests (GROUP * SHARES * blocks of microphones, frames * frequencies), operators_noise (GROUP, frames * frequencies),
 // operators_images (GROUP * blocks of pixels, frames * PLANES * frequencies).
 
 //! needs common/complex.cl
@@ -81,10 +83,11 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_modes
   const int block = (int)get_group_id(0);
   const int hologram = (int)get_group_id(1);
   __global const float2* restrict field = spectra + (size_t)hologram * MICROPHONES;
-  __global const float* restrict modes = (__global const float*)(arena + MODES_AT) +
-                                         ((size_t)(hologram % frequencies) * MODE_BLOCKS + block) * MICROPHONES * 64;
+  __global const float* restrict modes =
+      (__global const float*)(arena + MODES_AT) +
+      ((size_t)(hologram % frequencies) * SHARES * MODE_BLOCKS + block) * MICROPHONES * 64;
   __global float2* restrict coefficients =
-      (__global float2*)(arena + COEFFICIENTS_AT) + ((size_t)hologram * MODE_BLOCKS + block) * 32;
+      (__global float2*)(arena + COEFFICIENTS_AT) + ((size_t)hologram * SHARES * MODE_BLOCKS + block) * 32;
 #if GROUP == 1
   float8 sum_re[4] = {0.0f, 0.0f, 0.0f, 0.0f};
   float8 sum_im[4] = {0.0f, 0.0f, 0.0f, 0.0f};
@@ -145,13 +148,16 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_rests
   __local float re[MODES];
   __local float im[MODES];
   const int item = (int)get_local_id(0);
-  const int block = (int)get_group_id(0);
+  const int share = (int)get_group_id(0) / MICROPHONE_BLOCKS;
+  const int block = (int)get_group_id(0) % MICROPHONE_BLOCKS;
   const int hologram = (int)get_group_id(1);
   __global const float2* restrict field = spectra + (size_t)hologram * MICROPHONES;
   __global const float* restrict modes =
-      (__global const float*)(arena + MODES_AT) + (size_t)(hologram % frequencies) * MODE_BLOCKS * MICROPHONES * 64;
+      (__global const float*)(arena + MODES_AT) +
+      ((size_t)(hologram % frequencies) * SHARES + share) * MODE_BLOCKS * MICROPHONES * 64;
   __global const uchar* restrict used = arena + USED_AT;
-  load_modes((__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)hologram * MODES, re, im, item);
+  load_modes((__global const float2*)(arena + COEFFICIENTS_AT) + ((size_t)hologram * SHARES + share) * MODES, re, im,
+             item);
   const int last = min(MICROPHONES, 32 * (block + 1));
   float energy = 0.0f;
 #if GROUP == 1
@@ -207,16 +213,17 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_rests
   energy = sum_of_items(energy, item_parts, item);
 #endif
   if (item == 0) {
-    ((__global float*)(arena + RESTS_AT))[hologram * MICROPHONE_BLOCKS + block] = energy;
+    ((__global float*)(arena + RESTS_AT))[(hologram * SHARES + share) * MICROPHONE_BLOCKS + block] = energy;
   }
 }
 
-// The prior's power at each step of noise, times USED. Ends with a barrier.
+// The prior's power of one share at each of its steps of noise, times USED. `parts` is working memory. Ends with a
+// barrier.
 LOCAL_HELPER void prior_powers(__global const float* restrict powers, __global const float* restrict noises,
-                               __local const float* re, __local const float* im, const float rest, __local float* sums,
-                               const int item) {
+                               __local const float* re, __local const float* im, const float rest, __local float* parts,
+                               __local float* sums, const int item) {
 #if GROUP == 1
-  for (int step = 0; step < GRID; ++step) {
+  for (int step = 0; step < STEPS; ++step) {
     const float noise = noises[step];
     float8 sum = 0.0f;
     for (int i = 0; i < MODES / LANES; ++i) {
@@ -231,17 +238,17 @@ LOCAL_HELPER void prior_powers(__global const float* restrict powers, __global c
   const int step = item % 64;
   const int part = item / 64;
   float sum = 0.0f;
-  if (step < GRID) {
+  if (step < STEPS) {
     const float noise = noises[step];
     for (int i = part; i < MODES; i += GROUP / 64) {
       sum += native_divide(re[i] * re[i] + im[i] * im[i], powers[i] + noise);
     }
-    sums[part * GRID + step] = sum;
+    parts[part * STEPS + step] = sum;
   }
   SYNC(GROUP);
-  if (part == 0 && step < GRID) {
+  if (part == 0 && step < STEPS) {
     for (int other = 1; other < GROUP / 64; ++other) {
-      sum += sums[other * GRID + step];
+      sum += parts[other * STEPS + step];
     }
     sums[step] = sum + rest / noises[step];
   }
@@ -254,22 +261,26 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_noise
                                                                                  const int frequencies) {
   __local float re[MODES];
   __local float im[MODES];
-  __local float sums[GRID * (GROUP > 64 ? GROUP / 64 : 1)];
+  __local float parts[STEPS * (GROUP > 64 ? GROUP / 64 : 1)];
+  __local float sums[GRID];
   __local float item_parts[GROUP];
   __local float costs[GRID];
   __local int record[NOISE_RECORD];
   const int item = (int)get_local_id(0);
   const int hologram = (int)get_group_id(1);
   const int frequency = hologram % frequencies;
-  load_modes((__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)hologram * MODES, re, im, item);
-  __global const float* restrict rests = (__global const float*)(arena + RESTS_AT) + hologram * MICROPHONE_BLOCKS;
-  float rest = 0.0f;
-  for (int i = item; i < MICROPHONE_BLOCKS; i += GROUP) {
-    rest += rests[i];
+  for (int share = 0; share < SHARES; ++share) {
+    const int model = hologram * SHARES + share;
+    load_modes((__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)model * MODES, re, im, item);
+    __global const float* restrict rests = (__global const float*)(arena + RESTS_AT) + model * MICROPHONE_BLOCKS;
+    float rest = 0.0f;
+    for (int i = item; i < MICROPHONE_BLOCKS; i += GROUP) {
+      rest += rests[i];
+    }
+    rest = sum_of_items(rest, item_parts, item);
+    prior_powers((__global const float*)(arena + POWERS_AT) + (frequency * SHARES + share) * MODES,
+                 (__global const float*)(arena + NOISES_AT), re, im, rest, parts, sums + share * STEPS, item);
   }
-  rest = sum_of_items(rest, item_parts, item);
-  prior_powers((__global const float*)(arena + POWERS_AT) + frequency * MODES,
-               (__global const float*)(arena + NOISES_AT), re, im, rest, sums, item);
   make_record(sums, (__global const float*)(arena + LOG_SUMS_AT) + frequency * GRID, USED, costs, record, item);
   for (int step = item; step < GRID; step += GROUP) {
     ((__global float*)(arena + PRIORS_AT))[hologram * GRID + step] = sums[step];
@@ -322,7 +333,6 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_image
   const int plane = (int)get_group_id(1) / frequencies % PLANES;
   const int frame = (int)get_group_id(1) / frequencies / PLANES;
   const int hologram = frame * frequencies + frequency;
-  __global const float* restrict powers = (__global const float*)(arena + POWERS_AT) + frequency * MODES;
   const Batch batch = {(__global const int*)(arena + NOISE_RECORDS_AT) + frequency * NOISE_RECORD,
                        (__global const int*)(arena + INCOMPLETE_AT), frequencies * NOISE_RECORD, half_number, age};
 #if HAS_WAVES
@@ -335,16 +345,20 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_image
 #else
   const Waves waves = {0, 0.0f, 0, 0, 0};
 #endif
-  load_modes((__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)hologram * MODES, re, im, item);
   for (int i = item; i < NOISE_RECORD; i += GROUP) {
     record[i] = batch.records[frame * batch.record_step + i];
   }
   const int words = 2 * MEMORY_WORDS;
   __global int* memories = (__global int*)(arena + MEMORIES_AT) + (turn * frequencies + frequency) * words;
   const int step = step_of_frame(&batch, record, memories, frame, cost_sums, item);
-  const float noise = ((__global const float*)(arena + NOISES_AT))[step];
+  const int share = step / STEPS;
+  const int model = frequency * SHARES + share;
+  __global const float* restrict powers = (__global const float*)(arena + POWERS_AT) + model * MODES;
+  load_modes((__global const float2*)(arena + COEFFICIENTS_AT) + ((size_t)hologram * SHARES + share) * MODES, re, im,
+             item);
+  const float noise = ((__global const float*)(arena + NOISES_AT))[step % STEPS];
   const float prior = ((__global const float*)(arena + PRIORS_AT))[hologram * GRID + step] / USED;
-  __global const float* restrict image_powers = (__global const float*)(arena + IMAGE_POWERS_AT) + frequency * MODES;
+  __global const float* restrict image_powers = (__global const float*)(arena + IMAGE_POWERS_AT) + model * MODES;
   float energy = 0.0f;
   for (int mode = item; mode < MODES; mode += GROUP) {
     const float gain = 1.0f / (powers[mode] + noise);
@@ -356,7 +370,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_image
 
   __global const float* restrict factors =
       (__global const float*)(arena + FACTORS_AT) +
-      ((size_t)(plane * frequencies + frequency) * PIXEL_BLOCKS + block) * MODES * 64;
+      (((size_t)plane * frequencies * SHARES + model) * PIXEL_BLOCKS + block) * MODES * 64;
   __global float2* restrict image = images + (size_t)get_group_id(1) * PIXELS;
   __global const uchar* restrict on_surface = arena + ON_SURFACE_AT;
 #if GROUP == 1

@@ -231,6 +231,12 @@ void check_operators(const HolographySettings& images, const std::string& path, 
                                  "there are, found {}",
                                  path, *operators.wall.y_m)});
   }
+  if (operators.behind == Behind::kSeparate && operators.wall.y_m) {
+    found.push_back({path + "operators.behind", "",
+                     fmt::format("expected ignore or auto beside a wall, as waves from behind have no image in it, "
+                                 "found {}",
+                                 name_of(operators.behind))});
+  }
   const double without_wall = OperatorSettings{}.wall.reflection;
   if (!operators.wall.y_m && operators.wall.reflection != without_wall) {
     found.push_back({path + "operators.wall.reflection", "",
@@ -258,6 +264,7 @@ void check_unread_operators(const HolographySettings& holography, const IsSettle
   check("sources", !given.sources_path.empty(), "null", given.sources_path);
   check("templates", !given.templates_path.empty(), "null", given.templates_path);
   check("wall.y_m", given.wall.y_m.has_value(), "null", given.wall.y_m.value_or(0.0));
+  check("behind", given.behind != unread.behind, name_of(unread.behind), name_of(given.behind));
   check("wall.reflection", given.wall.reflection != unread.wall.reflection, fmt::format("{}", unread.wall.reflection),
         given.wall.reflection);
 }
@@ -449,7 +456,7 @@ void check_images(const Settings& settings, const HolographySettings& images, co
       images.imager == ImagerKind::kOperators || (images.imager == ImagerKind::kAuto && !geometry.is_grid());
   if (reads_operators &&
       settled({path + "operators.templates", path + "operators.sources", path + "operators.source_depth_m",
-               path + "operators.wall.y_m", path + "operators.wall.reflection"})) {
+               path + "operators.wall.y_m", path + "operators.wall.reflection", path + "operators.behind"})) {
     check_operators(images, path, found);
   }
   if (settled({"array.rows", "array.columns", "array.pitch_x_m", "array.pitch_y_m", path + "points"})) {

@@ -85,12 +85,13 @@ double extent_of(const std::vector<MicrophonePosition>& positions_m, double Micr
 }
 
 /// The mean of all positions, with coordinates that are almost 0 set to 0: then positions keep the given values to the
-/// last bit. For microphones around a body it is the given origin, since its surface and sources are given on the same
-/// axes.
+/// last bit. For microphones in layers its z is that of the lowest one; for others around a body it is the given
+/// origin, since its surface and sources are given on the same axes.
 MicrophonePosition origin_of(const std::vector<MicrophonePosition>& positions_m) {
   const double width_m =
       std::max(extent_of(positions_m, &MicrophonePosition::x_m), extent_of(positions_m, &MicrophonePosition::y_m));
-  if (extent_of(positions_m, &MicrophonePosition::z_m) > kDepthOfBody * width_m) {
+  const bool is_layered = stands_in_layers(positions_m);
+  if (!is_layered && extent_of(positions_m, &MicrophonePosition::z_m) > kDepthOfBody * width_m) {
     return {};
   }
   const auto mean = [&](double MicrophonePosition::*axis) {
@@ -98,7 +99,9 @@ MicrophonePosition origin_of(const std::vector<MicrophonePosition>& positions_m)
     const double mean_m = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
     return std::abs(mean_m) < kSamePlace_m ? 0.0 : mean_m;
   };
-  return {mean(&MicrophonePosition::x_m), mean(&MicrophonePosition::y_m), mean(&MicrophonePosition::z_m)};
+  const std::vector<double> z_m = coordinates(positions_m, &MicrophonePosition::z_m);
+  return {mean(&MicrophonePosition::x_m), mean(&MicrophonePosition::y_m),
+          is_layered ? *std::min_element(z_m.begin(), z_m.end()) : mean(&MicrophonePosition::z_m)};
 }
 
 bool lies_on(const GridAxis& axis, const std::vector<double>& coordinates_m, double tolerance_m) {
@@ -190,6 +193,41 @@ bool ArrayGeometry::is_reordered() const {
   }
   const std::vector<int>& channels = placement->channel_of_input;
   return !std::is_sorted(channels.begin(), channels.end());
+}
+
+bool stands_in_layers(std::span<const MicrophonePosition> positions_m) {
+  constexpr std::size_t kMostLayers = 3;
+  constexpr double kOfWhole = 0.7;
+  constexpr double kThickness = 0.01;  // share of the array's width
+  std::vector<MicrophonePosition> by_z(positions_m.begin(), positions_m.end());
+  std::sort(by_z.begin(), by_z.end(),
+            [](const MicrophonePosition& a, const MicrophonePosition& b) { return a.z_m < b.z_m; });
+  const double width_m = extent_of(by_z, &MicrophonePosition::x_m);
+  const double height_m = extent_of(by_z, &MicrophonePosition::y_m);
+  const auto middle_of = [&](double MicrophonePosition::*axis) {
+    const std::vector<double> values = coordinates(by_z, axis);
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    return (*low + *high) / 2.0;
+  };
+  const MicrophonePosition middle{.x_m = middle_of(&MicrophonePosition::x_m),
+                                  .y_m = middle_of(&MicrophonePosition::y_m)};
+  std::size_t layers = 0;
+  for (auto first = by_z.begin(); first != by_z.end();) {
+    const auto end = std::find_if(first, by_z.end(), [&](const MicrophonePosition& at) {
+      return at.z_m - first->z_m > kThickness * std::max(width_m, height_m);
+    });
+    const std::vector<MicrophonePosition> layer(first, end);
+    const bool is_filled = std::any_of(layer.begin(), layer.end(), [&](const MicrophonePosition& at) {
+      return std::abs(at.x_m - middle.x_m) < width_m / 4.0 && std::abs(at.y_m - middle.y_m) < height_m / 4.0;
+    });
+    if (!is_filled || extent_of(layer, &MicrophonePosition::x_m) < kOfWhole * width_m ||
+        extent_of(layer, &MicrophonePosition::y_m) < kOfWhole * height_m) {
+      return false;
+    }
+    ++layers;
+    first = end;
+  }
+  return layers >= 2 && layers <= kMostLayers;
 }
 
 MicrophonePosition ArrayGeometry::position_m(int channel) const {

@@ -31,7 +31,8 @@ struct MicrophonePlacement {
 
 /// Microphones on a rectangular grid, seen from the back of the array: row 0 on top, column 0 at the left. x grows to
 /// the right, y grows downwards, the origin is the array's centre: the mean of all microphone positions, on a grid or
-/// not; for microphones round a body, deeper than a tenth of their width, it is that of the given positions. For
+/// not, for microphones in layers at the height of the lowest layer; for others round a body, deeper than a tenth of
+/// their width, it is that of the given positions. For
 /// positions that form no such grid, the array is one row of all microphones, `columns` is their number, both pitches
 /// are the largest distance from a microphone to its nearest neighbour, and only position_m() gives their positions.
 struct ArrayGeometry {
@@ -60,6 +61,10 @@ struct ArrayGeometry {
 /// Describes what makes positions invalid: none or too many, one that is not finite or too far away, two at one place.
 /// Empty if they are valid.
 std::string flaw_of_positions(std::span<const MicrophonePosition> positions_m);
+
+/// True if microphones stand in two or three planes parallel to the images, each of which has some in its middle half
+/// and reaches over most of the array's width and height: no rings round a body.
+bool stands_in_layers(std::span<const MicrophonePosition> positions_m);
 
 /// The array of these microphones, [channel of an input], for which flaw_of_positions() must be empty. Positions on a
 /// regular grid, each to 1 % of its smaller pitch, give rows, columns, pitches and order; others give an irregular

@@ -29,6 +29,30 @@ Span span_along(const ArrayGeometry& geometry, double MicrophonePosition::*axis)
   return span;
 }
 
+/// Number of microphones seen from the front: of those in layers, microphones behind one another, to a hundredth of the
+/// distance between neighbours, count once.
+int count_from_front(const ArrayGeometry& geometry) {
+  if (!stands_in_layers(geometry.placement->positions_m)) {
+    return geometry.channels();
+  }
+  const double apart_m = 0.01 * geometry.pitch_x_m;
+  std::vector<MicrophonePosition> places_m;
+  for (int channel = 0; channel < geometry.channels(); ++channel) {
+    places_m.push_back(geometry.position_m(channel));
+  }
+  std::sort(places_m.begin(), places_m.end(),
+            [](const MicrophonePosition& a, const MicrophonePosition& b) { return a.x_m < b.x_m; });
+  int count = 0;
+  for (std::size_t i = 0; i < places_m.size(); ++i) {
+    bool is_seen = true;
+    for (std::size_t j = i; j-- > 0 && places_m[i].x_m - places_m[j].x_m <= apart_m;) {
+      is_seen = is_seen && std::abs(places_m[i].y_m - places_m[j].y_m) > apart_m;
+    }
+    count += is_seen ? 1 : 0;
+  }
+  return count;
+}
+
 /// The pitch p that solves (width / p + 1) (height / p + 1) = count. `otherwise_m` if all microphones share one x and
 /// one y.
 double pitch_of(double width_m, double height_m, int count, double otherwise_m) {
@@ -71,7 +95,7 @@ ImageGrid image_grid(const ArrayGeometry& geometry, int upsample) {
   }
   const Span x = span_along(geometry, &MicrophonePosition::x_m);
   const Span y = span_along(geometry, &MicrophonePosition::y_m);
-  const int count = std::max(geometry.channels(), 2);  // a single microphone has no extent
+  const int count = std::max(count_from_front(geometry), 2);  // a single microphone has no extent
   const double pitch_m = pitch_of(x.length_m(), y.length_m(), count, geometry.pitch_x_m);
   return {.node_rows = nodes_along(y.length_m(), pitch_m),
           .node_columns = nodes_along(x.length_m(), pitch_m),

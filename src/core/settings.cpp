@@ -101,6 +101,18 @@ std::string_view name_of(FilterKind kind) {
   return "?";
 }
 
+std::string_view name_of(Behind behind) {
+  switch (behind) {
+    case Behind::kAuto:
+      return "auto";
+    case Behind::kSeparate:
+      return "separate";
+    case Behind::kIgnore:
+      return "ignore";
+  }
+  return "?";
+}
+
 std::string_view name_of(FieldPrior prior) {
   switch (prior) {
     case FieldPrior::kAuto:

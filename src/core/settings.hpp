@@ -252,6 +252,14 @@ struct WallSettings {
   double reflection = 1.0;    ///< reflection factor of pressure; 1: rigid, -1: pressure-release
 };
 
+/// Treatment of waves from behind the array.
+enum class Behind : std::uint8_t {
+  kAuto,      ///< kSeparate where microphones in several planes tell them apart, else kIgnore
+  kSeparate,  ///< they have a prior of their own, and images
+  kIgnore,    ///< they are imaged as if the surface had made them
+};
+std::string_view name_of(Behind behind);
+
 /// The prior of the imager `operators` (docs/how/operators.md).
 struct OperatorSettings {
   /// Share of the prior's power at the microphones that the modes omit. No setting: it lies below the least noise that
@@ -263,6 +271,7 @@ struct OperatorSettings {
   std::string templates_path;            ///< measured transfer functions from sources that replace the sheet; empty:
                                          ///< none
   WallSettings wall;
+  Behind behind = Behind::kAuto;
 };
 
 struct HolographySettings {

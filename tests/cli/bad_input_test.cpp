@@ -294,7 +294,7 @@ TEST_F(BadInput, EncodeOfAMissingFile) {
 TEST_F(BadInput, UnknownCommandNamesThoseThereAre) {
   const auto result = test::run_nearfield("replya in.h5 -o " + output_);
   EXPECT_EQ(result.exit_code, kUsage);
-  EXPECT_THAT(result.output, AllOf(HasSubstr("simulate, encode, inspect"), HasSubstr("\"replya\"")));
+  EXPECT_THAT(result.output, AllOf(HasSubstr("simulate, encode, combine, inspect"), HasSubstr("\"replya\"")));
 }
 
 TEST_F(BadInput, Usage) {

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
+#include <numbers>
 #include <random>
 
 #include "core/error.hpp"
@@ -66,6 +68,29 @@ TEST(Geometry, MicrophonesRoundABodyStayWhereTheyWereGiven) {
   for (int channel = 0; channel < found.channels(); ++channel) {
     EXPECT_EQ(found.position_m(channel), places_m[static_cast<std::size_t>(channel)]);
   }
+}
+
+// Microphones in two planes, wherever they are given, have their origin at the nearer one; rings round a body are none.
+TEST(Geometry, LayersBeginAtTheLowestOne) {
+  std::vector<MicrophonePosition> places_m;
+  for (const double z_m : {1.23, 1.2}) {
+    for (int i = 0; i < 16; ++i) {
+      places_m.push_back({0.04 * (i % 4), 0.04 * (i / 4), z_m});
+    }
+  }
+  EXPECT_TRUE(stands_in_layers(places_m));
+  const ArrayGeometry found = geometry_of(places_m);
+  EXPECT_NEAR(found.position_m(0).z_m, 0.03, 1e-12);
+  EXPECT_NEAR(found.position_m(31).z_m, 0.0, 1e-12);
+  EXPECT_NEAR(found.position_m(16).x_m, -0.06, 1e-12);
+  places_m.resize(16);
+  EXPECT_FALSE(stands_in_layers(places_m)) << "one plane";
+  std::vector<MicrophonePosition> rings_m;
+  for (int i = 0; i < 48; ++i) {
+    const double angle = 2.0 * std::numbers::pi * (i % 16) / 16.0;
+    rings_m.push_back({0.1 * std::cos(angle), 0.1 * std::sin(angle), 0.05 * (i / 16)});
+  }
+  EXPECT_FALSE(stands_in_layers(rings_m));
 }
 
 // One rule for all arrays before a surface: wherever a file has them, their mean is the origin.

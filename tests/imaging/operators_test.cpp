@@ -509,9 +509,9 @@ TEST(OperatorCache, WhatIsReadIsWhatWasMade) {
   ImagePlan plan = operator_plan(8, 8, Quantity::kPressure, {700.0, 1900.0});
   const std::vector<Eigen::Vector3d> sources = prior_sources(plan);
   bool was_stored = true;
-  const OperatorTables made = cache.tables(plan, sources, 1, was_stored);
+  const std::vector<OperatorTables> made = cache.tables(plan, sources, 1, was_stored);
   EXPECT_FALSE(was_stored);
-  const OperatorTables read = cache.tables(plan, sources, 1, was_stored);
+  const std::vector<OperatorTables> read = cache.tables(plan, sources, 1, was_stored);
   EXPECT_TRUE(was_stored);
   EXPECT_TRUE(read == made);
   EXPECT_TRUE(OperatorCache("").tables(plan, sources, 1, was_stored) == made) << "made again";

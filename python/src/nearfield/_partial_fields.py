@@ -56,7 +56,7 @@ class CrossSpectra:
     microphones: Array  # S_pr [frequency, microphone, reference]
     power_pa2: Array  # <|p|^2> [frequency, microphone]
     windows: int
-    unit: str  # that of the references in their file
+    unit: str  # unit of the references in their file
 
 
 def frequencies_of(plan: Plan, samples: Samples) -> Array:

@@ -165,6 +165,11 @@ void describe(Section& section, OperatorSettings& operators) {
               "places of sources in place of the sheet, inside a body: CSV of x_m,y_m,z_m, or HDF5 with /points");
   section.add("templates", operators.templates_path, path_or_null("monopoles in the open"),
               "transfer functions from sources in place of the sheet, measured: a file of nearfield templates");
+  section.add("behind", operators.behind,
+              choice<Behind>({{Behind::kAuto, "separate where microphones stand in two or three planes"},
+                              {Behind::kSeparate, "images show what comes from the surface alone, behind the rest"},
+                              {Behind::kIgnore, "all of it is imaged as if the surface had made it"}}),
+              "what is done with waves from behind the array");
   Section& wall = section.section("wall", "A wall or floor beside the array, in which each source has an image.");
   wall.add("y_m", operators.wall.y_m, or_none(number(kPosition), "there is none"), "where it is, the plane y = y_m");
   wall.add("reflection", operators.wall.reflection, number({"a factor from", -1.0, 1.0}),

@@ -43,12 +43,16 @@ OperatorMemory operator_memory(const ImagePlan& plan, std::size_t sources) {
                                .planes = 1,
                                .pixels = image_places(plan).places_m.size()};
   const double sources_bytes = searches_points(plan) ? sizeof(float) * static_cast<double>(of_sources.size()) : 0.0;
-  return {.tables_bytes = static_cast<double>(plan.frequencies_hz.size()) *
-                          (sizeof(std::complex<float>) * microphones * (microphones + places) + sources_bytes),
+  // Sources behind are some as many as those of the sheet, and as many images are made of them.
+  const double sides = plan.separates() ? 2.0 : 1.0;
+  const auto shares = static_cast<double>(shares_behind(plan).size());
+  return {.tables_bytes =
+              static_cast<double>(plan.frequencies_hz.size()) *
+              (shares * sizeof(std::complex<float>) * microphones * (microphones + sides * places) + sources_bytes),
           .search_bytes = sizeof(std::complex<double>) * bases * microphones * microphones,
-          .model_bytes =
-              sizeof(std::complex<double>) * (places * (of_prior + microphones) + kOfSources * of_prior * microphones +
-                                              kSquares * microphones * microphones)};
+          .model_bytes = sizeof(std::complex<double>) *
+                         (sides * places * (of_prior + microphones) + kOfSources * sides * of_prior * microphones +
+                          kSquares * microphones * microphones)};
 }
 
 void require_memory(const ImagePlan& plan, const OperatorMemory& need, const OperatorRoom& room) {

@@ -86,16 +86,26 @@ OperatorModes operator_modes(const Eigen::MatrixXcd& covariance, double toleranc
 
 }  // namespace
 
-OperatorModel make_operator_model(const PriorTransfer& transfer, double tolerance) {
+OperatorModel make_operator_model(const PriorTransfer& transfer, double tolerance, double share) {
   const Eigen::MatrixXcd& to_microphones = transfer.to_microphones;
   const double scale = static_cast<double>(to_microphones.rows()) / to_microphones.squaredNorm();
   Eigen::MatrixXcd covariance = Eigen::MatrixXcd::Zero(to_microphones.rows(), to_microphones.rows());
   covariance.selfadjointView<Eigen::Lower>().rankUpdate(to_microphones, scale);
+  if (share > 0.0) {
+    covariance.selfadjointView<Eigen::Lower>().rankUpdate(transfer.behind_to_microphones, share * scale);
+  }
   covariance.triangularView<Eigen::StrictlyUpper>() = covariance.adjoint();
   OperatorModel model{.at_microphones = operator_modes(covariance, tolerance), .images = {}};
   const Eigen::MatrixXcd from_modes = scale * (to_microphones.adjoint() * model.at_microphones.modes);
   for (const Eigen::MatrixXcd& to_image : transfer.to_images) {
     model.images.emplace_back(to_image * from_modes);
+  }
+  if (!transfer.behind_to_images.empty()) {
+    const Eigen::MatrixXcd behind_from_modes =
+        share * scale * (transfer.behind_to_microphones.adjoint() * model.at_microphones.modes);
+    for (const Eigen::MatrixXcd& to_image : transfer.behind_to_images) {
+      model.images.emplace_back(to_image * behind_from_modes);
+    }
   }
   model.prior_power = scale * transfer.to_images.front().squaredNorm();
   return model;
@@ -209,7 +219,7 @@ std::optional<OperatorTables> tables_of(std::span<const unsigned char> bytes, co
   const bool fits = is_whole && tables.modes.size() == tables.rank() * tables.microphones &&
                     tables.image_powers.size() == tables.rank() && tables.log_sums.size() == kNoiseSteps &&
                     tables.errors.size() == kNoiseSteps * kErrorTerms &&
-                    tables.factors.size() == tables.rank() * images.places_m.size();
+                    tables.factors.size() == tables.rank() * plan.images_per_frequency() * images.pixels;
   return fits ? std::optional(std::move(tables)) : std::nullopt;
 }
 
@@ -295,7 +305,7 @@ OperatorCache OperatorCache::of_user() {
 }
 
 ocl::CacheKey OperatorCache::key_of(const ImagePlan& plan, const std::vector<Eigen::Vector3d>& sources,
-                                    std::size_t frequency) {
+                                    std::size_t frequency, double share) {
   const ImagePlaces images = image_places(plan);
   const OperatorSettings& operators = plan.holography.operators;
   ValueWriter writer;
@@ -316,40 +326,52 @@ ocl::CacheKey OperatorCache::key_of(const ImagePlan& plan, const std::vector<Eig
         OperatorSettings::kModesTolerance, operators.wall.y_m.value_or(std::nan("")), operators.wall.reflection}) {
     writer.add(value);
   }
+  if (plan.separates()) {
+    writer.add(share);
+  }
   return ocl::cache_key({kModelVersion, name_of(plan.holography.quantity), writer.text()});
 }
 
-OperatorTables OperatorCache::tables(const ImagePlan& plan, const std::vector<Eigen::Vector3d>& sources,
-                                     std::size_t frequency, bool& was_stored) const {
-  const ocl::CacheKey key = key_of(plan, sources, frequency);
-  const std::optional<std::vector<unsigned char>> stored = files_.load(key);
-  if (stored) {
-    if (std::optional<OperatorTables> found = tables_of(*stored, plan, image_places(plan))) {
-      was_stored = true;
+std::vector<OperatorTables> OperatorCache::tables(const ImagePlan& plan, const std::vector<Eigen::Vector3d>& sources,
+                                                  std::size_t frequency, bool& was_stored) const {
+  std::optional<PriorTransfer> transfer;
+  std::vector<OperatorTables> of_shares;
+  for (const double share : shares_behind(plan)) {
+    const ocl::CacheKey key = key_of(plan, sources, frequency, share);
+    const std::optional<std::vector<unsigned char>> stored = files_.load(key);
+    std::optional<OperatorTables> found = stored ? tables_of(*stored, plan, image_places(plan)) : std::nullopt;
+    if (found) {
       used_bytes_ += stored->size() + kHeaderBytes;
-      return std::move(*found);
+      of_shares.push_back(std::move(*found));
+      continue;
+    }
+    if (!transfer) {
+      transfer = make_transfer(plan, sources, frequency);
+    }
+    of_shares.push_back(
+        make_operator_tables(plan, make_operator_model(*transfer, OperatorSettings::kModesTolerance, share)));
+    const std::vector<unsigned char> bytes = bytes_of(of_shares.back());
+    if (takes(bytes.size() + kHeaderBytes)) {
+      files_.store(key, bytes);
     }
   }
-  was_stored = false;
-  OperatorTables tables = make_operator_tables(
-      plan, make_operator_model(make_transfer(plan, sources, frequency), OperatorSettings::kModesTolerance));
-  const std::vector<unsigned char> bytes = bytes_of(tables);
-  if (takes(bytes.size() + kHeaderBytes)) {
-    files_.store(key, bytes);
-  }
-  return tables;
+  was_stored = !transfer;
+  return of_shares;
 }
 
 std::vector<OperatorTables> make_operator_tables(const ImagePlan& plan, const OperatorCache& cache) {
   const auto begun = std::chrono::steady_clock::now();
   const std::vector<Eigen::Vector3d> sources = prior_sources(plan);
-  std::vector<OperatorTables> tables(plan.frequencies_hz.size());
+  const std::size_t frequencies = plan.frequencies_hz.size();
+  const std::size_t shares = shares_behind(plan).size();
+  std::vector<OperatorTables> tables(frequencies * shares);
   std::atomic<std::size_t> stored = 0;
-  const std::size_t together = models_together(operator_memory(plan, sources.size()), tables.size(),
+  const std::size_t together = models_together(operator_memory(plan, sources.size()), frequencies,
                                                std::thread::hardware_concurrency(), available_memory_bytes());
-  for_each_frequency(tables.size(), together, [&](std::size_t f) {
+  for_each_frequency(frequencies, together, [&](std::size_t f) {
     bool was_stored = false;
-    tables[f] = cache.tables(plan, sources, f, was_stored);
+    std::vector<OperatorTables> of_frequency = cache.tables(plan, sources, f, was_stored);
+    std::move(of_frequency.begin(), of_frequency.end(), tables.begin() + static_cast<std::ptrdiff_t>(f * shares));
     stored += was_stored ? 1 : 0;
   });
   std::size_t most = 0;
@@ -359,7 +381,7 @@ std::vector<OperatorTables> make_operator_tables(const ImagePlan& plan, const Op
   spdlog::info(
       "operators: models of {} frequencies with {} sources, at most {} modes of {} microphones: {} read, "
       "the others made, in {:.1f} s",
-      tables.size(), sources.size(), most, used_microphones(plan).size(), stored.load(),
+      frequencies, sources.size(), most, used_microphones(plan).size(), stored.load(),
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
   return tables;
 }

@@ -22,14 +22,15 @@ struct OperatorModes {
 /// An operator imager's model at one frequency, in double precision; the prior's mean power at a microphone is 1.
 struct OperatorModel {
   OperatorModes at_microphones;  ///< modes of the used microphones
-  /// Maps modes, divided by power + noise, to the image. [plane](pixel, mode)
+  /// Maps modes, divided by power + noise, to the images of the surface, then of what comes from behind, if it is told
+  /// apart. [plane](pixel, mode)
   std::vector<Eigen::MatrixXcd> images;
   double prior_power = 0.0;  ///< the prior's variance, summed over the first plane's image
 };
 
 /// The model of sources of equal power, independent of each other, where C = G G^H and B = H G^H
-/// (docs/how/operators.md).
-OperatorModel make_operator_model(const PriorTransfer& transfer, double tolerance);
+/// (docs/how/operators.md); those behind the array have `share` of that power.
+OperatorModel make_operator_model(const PriorTransfer& transfer, double tolerance, double share = 0.0);
 /// The model of given covariances: of the microphones, and of images with them, in the scale of the first. prior_power:
 /// of the first image.
 OperatorModel make_operator_model(const Eigen::MatrixXcd& microphones, const std::vector<Eigen::MatrixXcd>& images,
@@ -49,7 +50,7 @@ struct OperatorTables {
   std::vector<float> image_powers;           ///< [mode], summed over the first plane's image
   std::vector<float> log_sums;               ///< [kNoiseSteps]
   std::vector<float> errors;                 ///< [kNoiseSteps][kErrorTerms]
-  std::vector<std::complex<float>> factors;  ///< [plane][mode][pixel]
+  std::vector<std::complex<float>> factors;  ///< [plane][mode][pixel], planes of OperatorModel::images
 
   [[nodiscard]] std::size_t rank() const { return powers.size(); }
   friend bool operator==(const OperatorTables&, const OperatorTables&) = default;
@@ -68,12 +69,13 @@ class OperatorCache {
   explicit OperatorCache(const std::filesystem::path& folder, std::uint64_t most_bytes = kMostBytes);
   /// This user's cache, in the folder `operators` of ocl::cache_folder().
   static OperatorCache of_user();
-  /// Reads the stored tables, else computes and stores them. `was_stored` says which.
-  [[nodiscard]] OperatorTables tables(const ImagePlan& plan, const std::vector<Eigen::Vector3d>& sources,
-                                      std::size_t frequency, bool& was_stored) const;
-  /// Key of microphones, imaged places, sources, wall, quantity, medium, tolerance and frequency.
+  /// Reads the stored tables, [share of shares_behind()], else computes and stores them. `was_stored` says whether all
+  /// were stored.
+  [[nodiscard]] std::vector<OperatorTables> tables(const ImagePlan& plan, const std::vector<Eigen::Vector3d>& sources,
+                                                   std::size_t frequency, bool& was_stored) const;
+  /// Key of microphones, imaged places, sources, wall, quantity, medium, tolerance, frequency and share behind.
   [[nodiscard]] static ocl::CacheKey key_of(const ImagePlan& plan, const std::vector<Eigen::Vector3d>& sources,
-                                            std::size_t frequency);
+                                            std::size_t frequency, double share = 0.0);
 
  private:
   /// True if a model of so many bytes on disk is to be stored beside those that this object has read and stored.
@@ -85,8 +87,8 @@ class OperatorCache {
   mutable std::atomic<bool> has_said_full_ = false;
 };
 
-/// Makes the tables of every frequency, on as many processors as memory allows (models_together). Logs how many were on
-/// disk and how long the others took.
+/// Makes the tables of every frequency and share of what comes from behind, [frequency][share], on as many processors
+/// as memory allows (models_together). Logs how many frequencies were on disk and how long the others took.
 std::vector<OperatorTables> make_operator_tables(const ImagePlan& plan, const OperatorCache& cache);
 
 }  // namespace nearfield

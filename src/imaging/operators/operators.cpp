@@ -10,6 +10,7 @@
 #include "imaging/operators/operator_memory.hpp"
 #include "imaging/operators/operator_space.hpp"
 #include "imaging/operators/operators_reference.hpp"
+#include "imaging/operators/prior.hpp"
 #include "imaging/shared/image_surface.hpp"
 #include "imaging/shared/imager_reference.hpp"
 #include "imaging/shared/noise_steps.hpp"
@@ -94,7 +95,8 @@ Operators::Operators(const ocl::Device& device, const ImagePlan& plan, std::vect
     : Imager(device, plan),
       plan_(plan),
       frequencies_(plan.frequencies_hz.size()),
-      planes_(plan.holography.planes_m.size()),
+      planes_(plan.images_per_frequency()),
+      shares_(shares_behind(plan).size()),
       pixels_(tables.front().pixels),
       source_table_{.values = tables.front().microphones, .planes = planes_, .pixels = pixels_},
       group_(device.info().is_gpu ? kOperatorGroup : 1),
@@ -108,8 +110,9 @@ Operators::Operators(const ocl::Device& device, const ImagePlan& plan, std::vect
     most = std::max(most, one.rank());
   }
   modes_ = kOperatorBlock * in_blocks(most);
-  description_ = fmt::format("dense operators, at most {} modes of {} microphones, groups of {}", most,
-                             used_microphones(plan).size(), group_);
+  description_ =
+      fmt::format("dense operators, at most {} modes of {} microphones, groups of {}{}", most,
+                  used_microphones(plan).size(), group_, plan.separates() ? ", waves from behind told apart" : "");
   allocate(tables);
   build();
   if (searches_points(plan)) {
@@ -125,8 +128,8 @@ void Operators::allocate(const std::vector<OperatorTables>& tables) {
   std::vector<float> noises;
   std::vector<float> errors;
   std::vector<float> factors;
-  modes.reserve(frequencies_ * modes_ * tables.front().microphones * 2);
-  factors.reserve(frequencies_ * planes_ * in_blocks(pixels_) * modes_ * 2 * kOperatorBlock);
+  modes.reserve(tables.size() * modes_ * tables.front().microphones * 2);
+  factors.reserve(tables.size() * planes_ * in_blocks(pixels_) * modes_ * 2 * kOperatorBlock);
   for (int step = 0; step < kNoiseSteps; ++step) {
     noises.push_back(static_cast<float>(noise_step(step)));
   }
@@ -150,11 +153,12 @@ void Operators::allocate(const std::vector<OperatorTables>& tables) {
   for (std::size_t pixel = 0; plan_.surface && pixel < pixels_; ++pixel) {
     on_surface[pixel] = plan_.surface->has(pixel) ? 1 : 0;
   }
-  const std::vector<std::int32_t> memories(2 * frequencies_ * 2 * (kNoiseSteps + 3), 0);
+  const std::size_t steps = shares_ * to_size(kNoiseSteps);
+  const std::vector<std::int32_t> memories(2 * frequencies_ * 2 * (steps + 3), 0);
   arena_.reserve<float>("MODES", modes.size());
   arena_.reserve<std::uint8_t>("USED", used.size());
-  arena_.reserve<std::complex<float>>("COEFFICIENTS", plan_.holograms() * modes_);
-  arena_.reserve<float>("RESTS", plan_.holograms() * in_blocks(used.size()));
+  arena_.reserve<std::complex<float>>("COEFFICIENTS", plan_.holograms() * shares_ * modes_);
+  arena_.reserve<float>("RESTS", plan_.holograms() * shares_ * in_blocks(used.size()));
   arena_.reserve<float>("POWERS", powers.size());
   arena_.reserve<float>("IMAGE_POWERS", image_powers.size());
   arena_.reserve<float>("LOG_SUMS", log_sums.size());
@@ -162,8 +166,8 @@ void Operators::allocate(const std::vector<OperatorTables>& tables) {
   arena_.reserve<float>("ERRORS", errors.size());
   arena_.reserve<float>("FACTORS", factors.size());
   arena_.reserve<std::uint8_t>("ON_SURFACE", on_surface.size());
-  arena_.reserve<float>("PRIORS", plan_.holograms() * kNoiseSteps);
-  arena_.reserve<std::int32_t>("NOISE_RECORDS", plan_.holograms() * (kNoiseSteps + 2));
+  arena_.reserve<float>("PRIORS", plan_.holograms() * steps);
+  arena_.reserve<std::int32_t>("NOISE_RECORDS", plan_.holograms() * (steps + 2));
   arena_.reserve<std::int32_t>("MEMORIES", memories.size());
   IncompleteFrames::reserve(arena_, plan_);
   const bool may_have_sources = searches_points(plan_);
@@ -197,7 +201,8 @@ void Operators::build() {
                           {"MODES", std::to_string(modes_)},
                           {"PIXELS", std::to_string(pixels_)},
                           {"PLANES", std::to_string(planes_)},
-                          {"GRID", std::to_string(kNoiseSteps)},
+                          {"SHARES", std::to_string(shares_)},
+                          {"GRID", std::to_string(shares_ * to_size(kNoiseSteps))},
                           {"HALF", std::to_string(kMemoryHalf)},
                           {"HAS_WAVES", searches_points(plan_) ? "1" : "0"},
                           {"MOST_WAVES", std::to_string(kMostWaves)},
@@ -277,9 +282,9 @@ void Operators::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status
   }
   const ComplexBuffer& measured = has_sources_ ? residuals_ : usable;
   to_modes_.set(measured_, measured);
-  to_modes_.enqueue(launch(in_blocks(modes_), holograms));
+  to_modes_.enqueue(launch(shares_ * in_blocks(modes_), holograms));
   to_rests_.set(explained_, measured);
-  to_rests_.enqueue(launch(in_blocks(to_size(plan_.geometry.channels())), holograms));
+  to_rests_.enqueue(launch(shares_ * in_blocks(to_size(plan_.geometry.channels())), holograms));
   to_noise_.enqueue(launch(1, holograms));
   // Frames that are enqueued once more, as after a search, are remembered once.
   turn_ = last_first_ == hops().first ? 1 - turn_ : turn_;

@@ -25,7 +25,7 @@ class Operators : public Imager {
  public:
   /// Makes the model of every frequency, on all processors, or reads it from this user's cache.
   Operators(const ocl::Device& device, const ImagePlan& plan);
-  /// Uses these models, [frequency].
+  /// Uses these models, [frequency][share of shares_behind()].
   Operators(const ocl::Device& device, const ImagePlan& plan, std::vector<OperatorTables> tables);
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
   void use(const MicrophoneMask& mask) override;
@@ -42,7 +42,8 @@ class Operators : public Imager {
   ImagePlan plan_;
   std::string description_;
   std::size_t frequencies_;
-  std::size_t planes_;
+  std::size_t planes_;  ///< images of the surface, then those of what comes from behind
+  std::size_t shares_;  ///< models of each frequency
   std::size_t pixels_;
   SourceTable source_table_;
   std::size_t modes_ = 0;  ///< modes of the frequency that has most, in whole blocks

@@ -177,15 +177,77 @@ Operators::Frequency Operators::make_frequency(std::size_t frequency) const {
   const Eigen::MatrixXcd covariance = g * g.adjoint();
   const double mean = covariance.trace().real() / static_cast<double>(microphones);
   Frequency found;
-  found.covariance = within_factor(covariance / mean, OperatorSettings::kModesTolerance);
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXcd> solver(found.covariance);
-  found.powers = solver.eigenvalues().cwiseMax(0.0);
-  found.modes = solver.eigenvectors();
-  for (const Eigen::MatrixXcd& of_plane : h) {
-    found.images.emplace_back(of_plane * g.adjoint() / mean);
-  }
   found.prior = h.front().squaredNorm() / mean;
+  Eigen::MatrixXcd g_behind = Eigen::MatrixXcd::Zero(microphones, 1);
+  std::vector<Eigen::MatrixXcd> h_behind;
+  if (plan_.separates()) {
+    make_behind(frequency, g_behind, h_behind);
+  }
+  for (const double share : shares_behind(plan_)) {
+    Model model;
+    model.covariance =
+        within_factor(covariance / mean + share * g_behind * g_behind.adjoint(), OperatorSettings::kModesTolerance);
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXcd> solver(model.covariance);
+    model.powers = solver.eigenvalues().cwiseMax(0.0);
+    model.modes = solver.eigenvectors();
+    for (const Eigen::MatrixXcd& of_plane : h) {
+      model.images.emplace_back(of_plane * g.adjoint() / mean);
+    }
+    for (const Eigen::MatrixXcd& of_plane : h_behind) {
+      model.images.emplace_back(share * of_plane * g_behind.adjoint());
+    }
+    found.models.push_back(std::move(model));
+  }
   return found;
+}
+
+void Operators::make_behind(std::size_t frequency, Eigen::MatrixXcd& g, std::vector<Eigen::MatrixXcd>& h) const {
+  const double k = plan_.wavenumber(frequency);
+  const SourcesBehind behind = sources_behind(plan_, frequency);
+  const std::vector<Vector3d> all = microphone_places(plan_);
+  const ImagePlaces images = image_places(plan_);
+  const std::size_t places = behind.places_m.size();
+  const auto count = static_cast<Index>(places + behind.directions.size());
+  const auto microphones = static_cast<Index>(used_.size());
+  g.resize(microphones, count);
+  h.assign(images.planes(), Eigen::MatrixXcd::Zero(static_cast<Index>(images.pixels), count));
+  // A plane wave is a monopole so far away that its distance is the same everywhere but in the phase: its pressure is
+  // e^{jk r.d}, and its velocity that over rho c, along the way that it goes.
+  const auto wave = [&](const Vector3d& at_m, const Vector3d& from) {
+    return std::exp(Complex(0.0, k * at_m.dot(from)));
+  };
+  const double omega = k * plan_.medium.sound_speed_m_s;
+  for (Index s = 0; s < count; ++s) {
+    const bool is_wave = static_cast<std::size_t>(s) >= places;
+    const Vector3d of = is_wave ? behind.directions[static_cast<std::size_t>(s) - places]
+                                : behind.places_m[static_cast<std::size_t>(s)];
+    for (Index m = 0; m < microphones; ++m) {
+      const Vector3d& at_m = all[static_cast<std::size_t>(used_[static_cast<std::size_t>(m)])];
+      g(m, s) = is_wave ? wave(at_m, of) : source_pressure(at_m, of, k);
+    }
+    for (std::size_t i = 0; i < images.places_m.size(); ++i) {
+      const Vector3d& normal = images.normals[i];
+      if (normal.norm() == 0.0) {
+        continue;
+      }
+      Complex& value = h[i / images.pixels](static_cast<Index>(i % images.pixels), s);
+      value = is_wave ? wave(images.places_m[i], of) : source_quantity(images.places_m[i], normal, of, k, plan_);
+      if (is_wave && plan_.holography.quantity != Quantity::kPressure) {
+        value *= -normal.dot(of) / (plan_.medium.density_kg_m3 * plan_.medium.sound_speed_m_s);
+        value /= plan_.holography.quantity == Quantity::kDisplacement ? Complex(0.0, omega) : Complex(1.0, 0.0);
+      }
+    }
+  }
+  const auto first = static_cast<Index>(places);
+  const auto power = [&](const auto& of) { return of.squaredNorm() / static_cast<double>(microphones); };
+  const double of_places = std::sqrt((1.0 - kWavesBehind) / power(g.leftCols(first)));
+  const double of_waves = std::sqrt(kWavesBehind / power(g.rightCols(count - first)));
+  g.leftCols(first) *= of_places;
+  g.rightCols(count - first) *= of_waves;
+  for (Eigen::MatrixXcd& of_plane : h) {
+    of_plane.leftCols(first) *= of_places;
+    of_plane.rightCols(count - first) *= of_waves;
+  }
 }
 
 void Operators::forget() {
@@ -251,16 +313,17 @@ Eigen::VectorXcd Operators::on_plane(std::size_t frequency, const PointSource& p
 }
 
 SourceShare Operators::share_of_sources(std::size_t frequency, const Eigen::VectorXcd& field) const {
-  const Frequency& f = frequencies_[frequency];
+  const FoundWaves& found = frequencies_[frequency].found;
+  const Model& f = frequencies_[frequency].models.front();
   const Eigen::MatrixXcd with_noise =
-      f.covariance + f.found.noise * Eigen::MatrixXcd::Identity(field.size(), field.size());
+      f.covariance + found.noise * Eigen::MatrixXcd::Identity(field.size(), field.size());
   const auto point_of = [](const SourceProblem::Source& source) { return std::get<PointSource>(source); };
   const Eigen::ArrayXd inside = (f.powers.array() > kInside).cast<double>();
   return fit_sources(
-      f.found, field,
+      found, field,
       {.at_microphones = [&](const auto& source) { return at_microphones(frequency, point_of(source)); },
        .on_plane = [&](const auto& source, std::size_t plane) { return on_plane(frequency, point_of(source), plane); },
-       .planes = f.images.size(),
+       .planes = plan_.holography.planes_m.size(),
        .inverse = with_noise.inverse(),
        .image_by_prior = [&](const Eigen::VectorXcd& white) -> Eigen::VectorXcd {
          const Eigen::VectorXcd in_modes = (f.modes.adjoint() * white).array() * inside;
@@ -300,7 +363,7 @@ int Operators::noise_of_frame(Frequency& frequency, const std::vector<double>& c
 Images Operators::image(std::span<const Complex> spectra, const ImagePlan& masked, const FrameHop& hop) {
   const ConditionedSpectra conditioned = condition_microphones(spectra, masked);
   masked_plan_ = masked;
-  const std::size_t planes = plan_.holography.planes_m.size();
+  const std::size_t planes = plan_.images_per_frequency();
   Images frame;
   frame.flags = conditioned.flags;
   frame.non_finite_channels = conditioned.non_finite_channels;
@@ -316,47 +379,49 @@ Images Operators::image(std::span<const Complex> spectra, const ImagePlan& maske
     const SourceShare sources =
         has_sources ? share_of_sources(f, field) : SourceShare{.residual = field, .images = {}, .error = 0.0};
     field = sources.residual;
-    const Eigen::VectorXcd y = frequency.modes.adjoint() * field;
-    const Eigen::ArrayXd energies = y.cwiseAbs2().array();
     std::vector<double> costs;
     std::vector<double> priors;
-    for (int step = 0; step < kNoises; ++step) {
-      const Eigen::ArrayXd variances = frequency.powers.array() + noise_ratio(step);
-      priors.push_back((energies / variances).mean());
-      costs.push_back(variances.log().sum() +
-                      static_cast<double>(field.size()) * std::log(std::max(priors.back(), 1e-40)));
+    for (const Model& of_share : frequency.models) {
+      const Eigen::ArrayXd of_modes = (of_share.modes.adjoint() * field).cwiseAbs2().array();
+      for (int step = 0; step < kNoises; ++step) {
+        const Eigen::ArrayXd variances = of_share.powers.array() + noise_ratio(step);
+        priors.push_back((of_modes / variances).mean());
+        costs.push_back(variances.log().sum() +
+                        static_cast<double>(field.size()) * std::log(std::max(priors.back(), 1e-40)));
+      }
     }
     const bool is_silent = !(field.squaredNorm() > 0.0);
     const int step = is_silent ? most_probable(costs) : noise_of_frame(frequency, costs, hop);
-    const double noise = noise_ratio(step);
+    const double noise = noise_ratio(step % kNoises);
     const double prior = priors[static_cast<std::size_t>(step)];
+    const Model& model = frequency.models[static_cast<std::size_t>(step / kNoises)];
+    const Eigen::ArrayXd energies = (model.modes.adjoint() * field).cwiseAbs2().array();
     // Use only the factor's range: fields outside it are noise.
     const Eigen::MatrixXcd with_noise =
-        frequency.covariance + noise * Eigen::MatrixXcd::Identity(field.size(), field.size());
-    const Eigen::ArrayXd inside = (frequency.powers.array() > kInside).cast<double>();
-    const Eigen::MatrixXcd range =
-        frequency.modes * inside.matrix().cast<Complex>().asDiagonal() * frequency.modes.adjoint();
+        model.covariance + noise * Eigen::MatrixXcd::Identity(field.size(), field.size());
+    const Eigen::ArrayXd inside = (model.powers.array() > kInside).cast<double>();
+    const Eigen::MatrixXcd range = model.modes * inside.matrix().cast<Complex>().asDiagonal() * model.modes.adjoint();
     const Eigen::LLT<Eigen::MatrixXcd> solver(with_noise);
     for (std::size_t plane = 0; plane < planes; ++plane) {
-      Eigen::VectorXcd image = frequency.images[plane] * (range * solver.solve(field));
+      Eigen::VectorXcd image = model.images[plane] * (range * solver.solve(field));
       if (has_sources) {
         image += sources.images[plane];
       }
       for (std::size_t pixel = 0; pixel < places.pixels; ++pixel) {
-        const bool has = places.normals[plane * places.pixels + pixel].norm() > 0.0;
+        const bool has = places.normals[(plane % places.planes()) * places.pixels + pixel].norm() > 0.0;
         const double nowhere = std::numeric_limits<double>::quiet_NaN();
         frame.images[(plane * frequencies_.size() + f) * places.pixels + pixel] =
             has ? image(static_cast<Index>(pixel)) : Complex(nowhere, nowhere);
       }
       if (plane == 0) {
-        const Eigen::MatrixXcd reduced = frequency.images[0] * range;
-        const Eigen::ArrayXd powers = frequency.powers.array() * inside;
-        const ExpectedError expected = expected_error(reduced, frequency.modes, powers, noise, frequency.prior);
+        const Eigen::MatrixXcd reduced = model.images[0] * range;
+        const Eigen::ArrayXd powers = model.powers.array() * inside;
+        const ExpectedError expected = expected_error(reduced, model.modes, powers, noise, frequency.prior);
         const double error = prior * (noise * expected.of_noise + sources.error) +
                              scale_of_unresolved(energies, powers, noise, prior) * expected.unresolved;
         // Treat modes as independent.
-        const Eigen::ArrayXd factors = (reduced * frequency.modes).cwiseAbs2().colwise().sum().transpose().array();
-        const double energy = (factors * energies / (frequency.powers.array() + noise).square()).sum() +
+        const Eigen::ArrayXd factors = (reduced * model.modes).cwiseAbs2().colwise().sum().transpose().array();
+        const double energy = (factors * energies / (model.powers.array() + noise).square()).sum() +
                               (has_sources ? sources.images.front().squaredNorm() : 0.0);
         frame.reports.push_back(
             {.cutoff_rad_per_m = std::numeric_limits<float>::quiet_NaN(),

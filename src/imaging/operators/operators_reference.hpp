@@ -35,16 +35,23 @@ class Operators {
     int settled = 0;               ///< frames of its first half
     std::vector<double> sums;      ///< [step], summed costs of these frames
   };
-  struct Frequency {
+  /// The model of one share of what comes from behind.
+  struct Model {
     Eigen::MatrixXcd covariance;           ///< (used microphone, used microphone), without the part outside the factor
-    std::vector<Eigen::MatrixXcd> images;  ///< [plane](pixel, used microphone)
-    double prior = 0.0;                    ///< variance of the first plane's image, summed over pixels
+    std::vector<Eigen::MatrixXcd> images;  ///< [plane](pixel, used microphone), the surface's planes first
     Eigen::VectorXd powers;                ///< [mode], 0 for modes of noise alone
     Eigen::MatrixXcd modes;                ///< (used microphone, mode)
-    FoundWaves found;                      ///< sources beside the prior
-    std::array<Memory, 2> memories = {};   ///< the first begins in even halves, the second in odd ones
+  };
+  struct Frequency {
+    std::vector<Model> models;            ///< [share]
+    double prior = 0.0;                   ///< variance of the first plane's image, summed over pixels
+    FoundWaves found;                     ///< sources beside the prior
+    std::array<Memory, 2> memories = {};  ///< the first begins in even halves, the second in odd ones
   };
   [[nodiscard]] Frequency make_frequency(std::size_t frequency) const;
+  /// Transfer from the sources behind the array, whose power at the microphones is 1 in the mean, to microphones and to
+  /// images.
+  void make_behind(std::size_t frequency, Eigen::MatrixXcd& g, std::vector<Eigen::MatrixXcd>& h) const;
   /// e^{-jkr} / r of a point source, and of its image in the wall. [used microphone]
   [[nodiscard]] Eigen::VectorXcd at_microphones(std::size_t frequency, const PointSource& point) const;
   /// Field of the plan's quantity. [pixel]

@@ -55,12 +55,9 @@ double lowest_imaged_m(const ImagePlan& plan) {
   return plan.surface ? plan.surface->lowest_m() : std::min(0.0, *std::min_element(planes_m.begin(), planes_m.end()));
 }
 
-std::vector<Vector3d> sheet_of_sources(const ImagePlan& plan) {
-  const bool is_flat = !plan.surface || plan.surface->highest_m() - plan.surface->lowest_m() <= kFlat * plan.standoff_m;
-  const SheetRule& rule = is_flat ? kBelowFlat : kBelowCurved;
-  const double depth_m = plan.holography.operators.source_depth_m.value_or(rule.depth * plan.standoff_m);
+/// A sheet at height z_m, wider than the microphones by margin_m, with sources kSpacingOfDepth of depth_m apart.
+std::vector<Vector3d> sheet_at(const ImagePlan& plan, double z_m, double depth_m, double margin_m) {
   const std::vector<Vector3d> microphones = microphone_places(plan);
-  const double margin_m = rule.margin * plan.standoff_m;
   const std::vector<double> xs = line_of_sources(extent_of(microphones, 0, margin_m), kSpacingOfDepth * depth_m);
   const std::vector<double> ys = line_of_sources(extent_of(microphones, 1, margin_m), kSpacingOfDepth * depth_m);
   if (xs.size() * ys.size() > kMostSources) {
@@ -72,10 +69,24 @@ std::vector<Vector3d> sheet_of_sources(const ImagePlan& plan) {
   std::vector<Vector3d> sources;
   for (const double y_m : ys) {
     for (const double x_m : xs) {
-      sources.emplace_back(x_m, y_m, lowest_imaged_m(plan) - depth_m);
+      sources.emplace_back(x_m, y_m, z_m);
     }
   }
   return sources;
+}
+
+const SheetRule& sheet_rule(const ImagePlan& plan) {
+  const bool is_flat = !plan.surface || plan.surface->highest_m() - plan.surface->lowest_m() <= kFlat * plan.standoff_m;
+  return is_flat ? kBelowFlat : kBelowCurved;
+}
+
+double sheet_depth_m(const ImagePlan& plan) {
+  return plan.holography.operators.source_depth_m.value_or(sheet_rule(plan).depth * plan.standoff_m);
+}
+
+std::vector<Vector3d> sheet_of_sources(const ImagePlan& plan) {
+  const double depth_m = sheet_depth_m(plan);
+  return sheet_at(plan, lowest_imaged_m(plan) - depth_m, depth_m, sheet_rule(plan).margin * plan.standoff_m);
 }
 
 void require_distance(const std::vector<Vector3d>& sources, const std::vector<Vector3d>& places_m,
@@ -100,6 +111,23 @@ Complex monopole(const Vector3d& away_m, double k) {
   return std::polar(1.0 / (4.0 * std::numbers::pi * r_m), -k * r_m);
 }
 
+/// Unit vectors of the half space z > 0, evenly spread (Vogel's spiral on a half sphere).
+std::vector<Vector3d> directions_of_half_space(int count) {
+  const double golden_angle = std::numbers::pi * (3.0 - std::sqrt(5.0));
+  std::vector<Vector3d> directions;
+  for (int i = 0; i < count; ++i) {
+    const double z = (i + 0.5) / count;
+    const double across = std::sqrt(1.0 - z * z);
+    directions.emplace_back(across * std::cos(i * golden_angle), across * std::sin(i * golden_angle), z);
+  }
+  return directions;
+}
+
+/// Pressure of a plane wave that comes from a direction.
+Complex plane_wave(const Vector3d& at_m, const Vector3d& direction, double k) {
+  return std::polar(1.0, k * direction.dot(at_m));
+}
+
 /// Transfer from sources to the plan's quantity; the gradient along a normal gives the velocity.
 class QuantityAt {
  public:
@@ -117,6 +145,10 @@ class QuantityAt {
     }
     const double r_m = away_m.norm();
     return over_gradient_ * pressure * -Complex(1.0 / r_m, k_) * (normal.dot(away_m) / r_m);
+  }
+  [[nodiscard]] Complex of_wave(const Vector3d& at_m, const Vector3d& direction, const Vector3d& normal) const {
+    const Complex pressure = plane_wave(at_m, direction, k_);
+    return is_pressure_ ? pressure : over_gradient_ * pressure * Complex(0.0, k_ * normal.dot(direction));
   }
 
  private:
@@ -218,6 +250,73 @@ std::vector<Vector3d> prior_sources(const ImagePlan& plan) {
   return sources;
 }
 
+std::span<const double> shares_behind(const ImagePlan& plan) {
+  return std::span(kSharesBehind).first(plan.separates() ? kSharesBehind.size() : 1);
+}
+
+SourcesBehind sources_behind(const ImagePlan& plan, std::size_t frequency) {
+  const std::vector<Vector3d> microphones = microphone_places(plan);
+  const Extent of_array = extent_of(microphones, 2, 0.0);
+  const double depth_m = sheet_depth_m(plan);
+  const double above_m = of_array.low_m - (lowest_imaged_m(plan) - depth_m);
+  // A field over a disc of radius a has some (k a)^2 / 2 degrees of freedom from one side; twice as many waves and
+  // more.
+  constexpr double kFewest = 200.0;
+  constexpr double kMost = 4000.0;
+  const Extent x = extent_of(microphones, 0, 0.0);
+  const Extent y = extent_of(microphones, 1, 0.0);
+  const double radius_m = std::hypot(x.high_m - x.low_m, y.high_m - y.low_m) / 2.0;
+  const double waves = std::min(kMost, kFewest + std::pow(plan.wavenumber(frequency) * radius_m, 2));
+  return {.places_m = sheet_at(plan, of_array.high_m + above_m, depth_m, kBelowFlat.margin * plan.standoff_m),
+          .directions = directions_of_half_space(static_cast<int>(waves))};
+}
+
+namespace {
+
+/// Adds the sources behind the array. Their power at the microphones is that of the surface's.
+void add_behind(PriorTransfer& transfer, const ImagePlan& plan, std::size_t frequency) {
+  const double k = plan.wavenumber(frequency);
+  const SourcesBehind behind = sources_behind(plan, frequency);
+  const std::vector<Vector3d> microphones = microphone_places(plan);
+  const std::vector<int> used = used_microphones(plan);
+  const ImagePlaces images = image_places(plan);
+  const QuantityAt quantity(plan, k);
+  const auto places = static_cast<Index>(behind.places_m.size());
+  const auto waves = static_cast<Index>(behind.directions.size());
+  Eigen::MatrixXcd to_microphones(static_cast<Index>(used.size()), places + waves);
+  std::vector<Eigen::MatrixXcd> to_images(images.planes(),
+                                          Eigen::MatrixXcd::Zero(static_cast<Index>(images.pixels), places + waves));
+  for (Index s = 0; s < places + waves; ++s) {
+    const bool is_wave = s >= places;
+    const Vector3d& of = is_wave ? behind.directions[static_cast<std::size_t>(s - places)]
+                                 : behind.places_m[static_cast<std::size_t>(s)];
+    for (std::size_t m = 0; m < used.size(); ++m) {
+      const Vector3d& at_m = microphones[static_cast<std::size_t>(used[m])];
+      to_microphones(static_cast<Index>(m), s) = is_wave ? plane_wave(at_m, of, k) : monopole(at_m - of, k);
+    }
+    for (std::size_t i = 0; i < images.places_m.size(); ++i) {
+      const Vector3d& normal = images.normals[i];
+      if (normal.squaredNorm() > 0.0) {
+        to_images[i / images.pixels](static_cast<Index>(i % images.pixels), s) =
+            is_wave ? quantity.of_wave(images.places_m[i], of, normal) : quantity(images.places_m[i] - of, normal);
+      }
+    }
+  }
+  const double power = transfer.to_microphones.squaredNorm();
+  const double of_places = std::sqrt((1.0 - kWavesBehind) * power / to_microphones.leftCols(places).squaredNorm());
+  const double of_waves = std::sqrt(kWavesBehind * power / to_microphones.rightCols(waves).squaredNorm());
+  const auto scale = [&](Eigen::MatrixXcd& values) {
+    values.leftCols(places) *= of_places;
+    values.rightCols(waves) *= of_waves;
+  };
+  scale(to_microphones);
+  std::for_each(to_images.begin(), to_images.end(), scale);
+  transfer.behind_to_microphones = std::move(to_microphones);
+  transfer.behind_to_images = std::move(to_images);
+}
+
+}  // namespace
+
 PriorTransfer make_transfer(const ImagePlan& plan, const std::vector<Vector3d>& sources, std::size_t frequency) {
   const double k = plan.wavenumber(frequency);
   const std::vector<Vector3d> microphones = microphone_places(plan);
@@ -265,6 +364,9 @@ PriorTransfer make_transfer(const ImagePlan& plan, const std::vector<Vector3d>& 
         fmt::format("{}: expected finite pressures of sources at microphones, not all of them 0, found a "
                     "sum of their squares of {} at {} Hz",
                     source_setting(plan), power, plan.frequencies_hz[frequency]));
+  }
+  if (plan.separates()) {
+    add_behind(transfer, plan, frequency);
   }
   return transfer;
 }

@@ -1,7 +1,9 @@
 #pragma once
 #include <Eigen/Dense>
+#include <array>
 #include <complex>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,7 +51,25 @@ std::vector<Eigen::Vector3d> prior_sources(const ImagePlan& plan);
 struct PriorTransfer {
   Eigen::MatrixXcd to_microphones;          ///< (used microphone, source)
   std::vector<Eigen::MatrixXcd> to_images;  ///< [plane](pixel, source); 0 for pixels that are not imaged
+  /// Transfer from sources behind the array, scaled to the same mean power at a microphone; empty if what comes from
+  /// behind is not told apart.
+  Eigen::MatrixXcd behind_to_microphones = {};
+  std::vector<Eigen::MatrixXcd> behind_to_images = {};
 };
+
+/// Powers of the prior behind the array, over those of the surface's: a frame is imaged by the most probable one.
+inline constexpr std::array<double, 4> kSharesBehind = {0.0, 0.1, 1.0, 10.0};
+/// The shares that a plan tries: kSharesBehind, or 0 alone.
+std::span<const double> shares_behind(const ImagePlan& plan);
+
+/// Prior of what comes from behind the array: a sheet of monopoles as far above its highest microphones as that of the
+/// surface is below its lowest, and plane waves from all directions of that side, which have kWavesBehind of the power.
+struct SourcesBehind {
+  std::vector<Eigen::Vector3d> places_m;
+  std::vector<Eigen::Vector3d> directions;  ///< unit vectors towards where waves come from
+};
+inline constexpr double kWavesBehind = 0.7;
+SourcesBehind sources_behind(const ImagePlan& plan, std::size_t frequency);
 /// Throws ConfigError if pressures at microphones are not finite, or all 0.
 PriorTransfer make_transfer(const ImagePlan& plan, const std::vector<Eigen::Vector3d>& sources, std::size_t frequency);
 

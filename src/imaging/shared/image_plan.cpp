@@ -74,7 +74,20 @@ constexpr std::size_t kFewestMicrophones = 48;
 /// tries eight sources would take half a minute per frequency.
 constexpr std::size_t kMostMicrophones = 512;
 
-bool may_search_points(const ImagePlan& plan) { return plan.holography.search_every_frames > 0 && !plan.sources; }
+bool may_search_points(const ImagePlan& plan) {
+  return plan.holography.search_every_frames > 0 && !plan.sources && !plan.separates();
+}
+
+/// Range of the microphones' z, m.
+double depth_of(const ArrayGeometry& geometry) {
+  double low_m = geometry.position_m(0).z_m;
+  double high_m = low_m;
+  for (int channel = 1; channel < geometry.channels(); ++channel) {
+    low_m = std::min(low_m, geometry.position_m(channel).z_m);
+    high_m = std::max(high_m, geometry.position_m(channel).z_m);
+  }
+  return high_m - low_m;
+}
 
 bool fits_search(std::size_t used) { return used >= kFewestMicrophones && used <= kMostMicrophones; }
 
@@ -149,6 +162,16 @@ double ImagePlan::largest_distance_m() const {
     return standoff_m - surface->lowest_m();
   }
   return standoff_m - *std::min_element(holography.planes_m.begin(), holography.planes_m.end());
+}
+
+bool ImagePlan::separates() const {
+  const OperatorSettings& operators = holography.operators;
+  if (holography.imager != ImagerKind::kOperators || operators.behind == Behind::kIgnore) {
+    return false;
+  }
+  return operators.behind == Behind::kSeparate ||
+         (!surface && !operators.wall.y_m && operators.templates_path.empty() && geometry.placement &&
+          stands_in_layers(geometry.placement->positions_m));
 }
 
 namespace {
@@ -256,6 +279,13 @@ void validate(const ImagePlan& plan) {
     throw ConfigError(fmt::format(
         "holography.extrapolation.method: {} needs at least {} microphones a side, found {} x {}; use edge or zero",
         name_of(holography.extrapolation.method), kMinimumLineForPrediction, geometry.rows, geometry.columns));
+  }
+  if (holography.operators.behind == Behind::kSeparate && plan.separates() &&
+      depth_of(geometry) <= 0.01 * geometry.pitch_x_m) {
+    throw ConfigError(
+        fmt::format("{}operators.behind: expected microphones at two or more distances from the surface, which tell "
+                    "waves from behind apart, found all {} at one; or ignore",
+                    plan.section, geometry.channels()));
   }
   for (const double plane_m : holography.planes_m) {
     const double distance_m = plan.standoff_m - plane_m;

@@ -62,6 +62,11 @@ struct ImagePlan : ArrayPlan {
   }
   /// Number of fields per frame and frequency, over all planes.
   [[nodiscard]] std::size_t fields() const { return holography.planes_m.size() * fields_per_plane(); }
+  /// True if what comes from behind the array is told apart: by the setting, or for `auto` where the microphones stand
+  /// in two or three planes before planes without a wall.
+  [[nodiscard]] bool separates() const;
+  /// Number of images per frequency: one on each plane, and as many of what comes from behind if it is told apart.
+  [[nodiscard]] std::size_t images_per_frequency() const { return holography.planes_m.size() * (separates() ? 2 : 1); }
   /// Grid of images on planes, and of heights.
   [[nodiscard]] ImageGrid grid() const { return image_grid(geometry, holography.upsample); }
   /// Rows of the surface, if there is one, else of the grid.

@@ -14,7 +14,7 @@ constexpr std::string_view kResultsStage = "imaging/results";
 constexpr std::size_t kPartBytes = 4096;
 
 std::size_t image_values(const ImagePlan& plan) {
-  return plan.holography.planes_m.size() * plan.holograms() *
+  return plan.images_per_frequency() * plan.holograms() *
          static_cast<std::size_t>(plan.image_rows() * plan.image_columns());
 }
 

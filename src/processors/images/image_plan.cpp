@@ -355,6 +355,11 @@ ResultHeader images_header(const ProcessorPlan& plan, const ImagePlan& images) {
                             {"surface", surface_m},
                             {"normal", normals}});
   add_image_products(header, std::string(name_of(holography.quantity)), std::string(unit_of(holography.quantity)));
+  if (images.separates()) {
+    Product behind = *images_of(header);
+    behind.name = "behind";
+    header.products.push_back(std::move(behind));
+  }
   for (Product& product : header.products) {
     product.quantity += product.name == "bands" ? words_of(plan.settings->front_end.weighting) : "";
   }

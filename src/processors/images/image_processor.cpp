@@ -104,25 +104,27 @@ ImageProducts::ImageProducts(ResultHeader header, const HolographySettings& holo
       radiated_power_w_(frame_.values<float>(header_, "radiated_power_w")),
       points_values_(frame_.values<std::complex<float>>(header_, "points")),
       images_(frame_.values<std::complex<float>>(header_, "images")),
+      behind_(frame_.values<std::complex<float>>(header_, "behind")),
       bands_values_(frame_.values<float>(header_, "bands")),
       products_(frame_.frame.products.begin(), frame_.frame.products.end()),
-      images_at_(header_.index("images").value()) {}
+      images_at_(header_.index("images").value()),
+      behind_at_(header_.index("behind").value_or(0)) {}
 
-/// The images of the requested frequencies, without those computed for bands alone, which it sums.
-std::span<const std::complex<float>> ImageProducts::lines_of(std::span<const std::complex<float>> computed) {
+/// The images of the requested frequencies, without those computed for bands alone; copied to `lines` if there are any.
+std::span<const std::complex<float>> ImageProducts::lines_of(std::span<const std::complex<float>> computed,
+                                                             std::span<std::complex<float>> lines) const {
   if (bands_.bands.empty()) {
     return computed;
   }
   const std::size_t pixels = image_pixels(header_);
   const std::size_t line_values = cutoff_rad_per_m_.size() * pixels;
   const std::size_t plane_values = computed_ * pixels;
-  auto to = images_.begin();
+  auto to = lines.begin();
   for (std::size_t first = 0; first < computed.size(); first += plane_values) {
-    const auto lines = computed.subspan(first, line_values);
-    to = std::copy(lines.begin(), lines.end(), to);
+    const auto of_plane = computed.subspan(first, line_values);
+    to = std::copy(of_plane.begin(), of_plane.end(), to);
   }
-  sum_bands(bands_, computed, pixels, bands_values_);
-  return images_;
+  return lines;
 }
 
 std::span<const std::span<const std::byte>> ImageProducts::of_window(std::size_t window,
@@ -138,7 +140,15 @@ std::span<const std::span<const std::byte>> ImageProducts::of_window(std::size_t
     error_estimate_[f] = error_with_missing(report.error_estimate, missing[f]);
   }
   const std::size_t values = images_.size() / frequencies * computed_;
-  const std::span<const std::complex<float>> lines = lines_of(images.subspan(window * values, values));
+  const std::size_t stride = behind_.empty() ? values : 2 * values;
+  const std::span<const std::complex<float>> computed = images.subspan(window * stride, values);
+  const std::span<const std::complex<float>> lines = lines_of(computed, images_);
+  if (!bands_.bands.empty()) {
+    sum_bands(bands_, computed, image_pixels(header_), bands_values_);
+  }
+  if (!behind_.empty()) {
+    products_[behind_at_] = std::as_bytes(lines_of(images.subspan(window * stride + values, values), behind_));
+  }
   points_.sample(lines, points_values_);
   radiated_power_w(header_, lines, radiated_power_w_);
   products_[images_at_] = std::as_bytes(lines);

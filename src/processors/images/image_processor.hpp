@@ -54,7 +54,8 @@ class ImageProducts {
   ImageProducts(const ImageProducts&) = delete;
   ImageProducts& operator=(const ImageProducts&) = delete;
   [[nodiscard]] const ResultHeader& header() const { return header_; }
-  /// images [window][plane][computed][row][column], reports [window][computed]. Returns [product], in the order of
+  /// images [window][plane][computed][row][column], those of the surface's planes before those of what comes from
+  /// behind, if the header has these; reports [window][computed]. Returns [product], in the order of
   /// header(); valid until the next call, and as long as `images`, which is copied only for bands. `missing`:
   /// share of each frequency's information that the microphones lack (MissingInformation), by which its expected error
   /// grows.
@@ -63,7 +64,8 @@ class ImageProducts {
                                                         std::span<const double> missing);
 
  private:
-  std::span<const std::complex<float>> lines_of(std::span<const std::complex<float>> computed);
+  std::span<const std::complex<float>> lines_of(std::span<const std::complex<float>> computed,
+                                                std::span<std::complex<float>> lines) const;
 
   ResultHeader header_;
   BandPlan bands_;
@@ -78,9 +80,11 @@ class ImageProducts {
   std::span<float> radiated_power_w_;
   std::span<std::complex<float>> points_values_;
   std::span<std::complex<float>> images_;  ///< at the requested frequencies, where others were computed for bands
+  std::span<std::complex<float>> behind_;  ///< likewise; empty: what comes from behind is not told apart
   std::span<float> bands_values_;
   std::vector<std::span<const std::byte>> products_;
   std::size_t images_at_;  ///< index in products_
+  std::size_t behind_at_;  ///< likewise
 };
 
 /// Share of the information in a window's images that the microphones in use do not provide.

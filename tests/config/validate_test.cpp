@@ -112,12 +112,9 @@ TEST(Validate, JudgesTheGeometryOfTheInput) {
 
 // What no imager reads would be ignored without a word.
 TEST(Validate, RefusesSettingsOfOperatorsUnderAnotherImager) {
-  const std::vector<std::pair<std::string, std::string>> given = {{"source_depth_m", "0.02"},
-                                                                  {"sources", "/s.csv"},
-                                                                  {"templates", "/t.h5"},
-                                                                  {"behind", "ignore"},
-                                                                  {"wall.y_m", "0.4"},
-                                                                  {"wall.reflection", "0.5"}};
+  const std::vector<std::pair<std::string, std::string>> given = {
+      {"source_depth_m", "0.02"}, {"sources", "/s.csv"}, {"templates", "/t.h5"},
+      {"behind", "ignore"},       {"wall.y_m", "0.4"},   {"wall.reflection", "0.5"}};
   for (const std::string imager : {"pnah", "sonah", "auto", "none"}) {
     EXPECT_NO_THROW((void)load_settings("", {"holography.imager=" + imager}));
     for (const auto& [name, value] : given) {

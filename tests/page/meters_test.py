@@ -94,9 +94,10 @@ class MetersTest(PageTest):
 
     def test_windows_that_were_not_received_are_counted(self):
         page = self.opened_panel()
-        self.assertNotIn("did not receive", self.text("#meters-text"))
-        page.evaluate("{ const number = nearfield.meters.number; nearfield.meters.number = number - 3; }")
-        self.until(page, "/without 3 of \\d+ windows/.test(document.getElementById('meters-text').textContent)")
+        # A busy machine may have missed some before.
+        self.assertTrue(page.evaluate("nearfield.meters.missed > 0 || !document.getElementById('meters-text').textContent.includes('did not receive')"))
+        missed = page.evaluate("{ const { missed } = nearfield.meters; nearfield.meters.number -= 3; missed; }")
+        self.until(page, f"Number(/without (\\d+) of \\d+ windows/.exec(document.getElementById('meters-text').textContent)?.[1]) >= {missed + 3}")
 
     def test_a_map_of_1024_names_the_one_below_the_pointer(self):
         page = self.opened_panel(1024)

@@ -52,6 +52,10 @@
 //! needs imaging/operators_sizes.cl
 //! needs imaging/sources.cl
 
+#if STEPS > 64 || GRID % SHARES != 0
+#error "a group of 64 items takes the steps of one share"
+#endif
+
 DEFINE_SUM_OF_ITEMS(GROUP)
 
 #if HAS_WAVES

@@ -75,7 +75,7 @@ double image_bytes_per_frame(const Settings& settings) {
   if (holography.imager == ImagerKind::kNone) {
     return 0.0;
   }
-  return static_cast<double>(holography.planes_m.size()) *
+  return static_cast<double>(holography.planes_m.size() * image_sides(holography, settings.array.geometry)) *
          static_cast<double>(settings.front_end.frequencies_hz.size()) *
          static_cast<double>(image_grid(settings.array.geometry, holography.upsample).pixels()) *
          sizeof(std::complex<float>);

@@ -198,34 +198,44 @@ bool ArrayGeometry::is_reordered() const {
 bool stands_in_layers(std::span<const MicrophonePosition> positions_m) {
   constexpr std::size_t kMostLayers = 3;
   constexpr double kOfWhole = 0.7;
-  constexpr double kThickness = 0.01;  // share of the array's width
+  constexpr double kDeepest = 0.3;   // depth over width
+  constexpr double kLeastGap = 0.2;  // over the distance of microphones that cover the area evenly
+  constexpr double kThickest = 0.5;  // thickness of a layer over that gap
+  if (positions_m.empty()) {
+    return false;
+  }
   std::vector<MicrophonePosition> by_z(positions_m.begin(), positions_m.end());
   std::sort(by_z.begin(), by_z.end(),
             [](const MicrophonePosition& a, const MicrophonePosition& b) { return a.z_m < b.z_m; });
   const double width_m = extent_of(by_z, &MicrophonePosition::x_m);
   const double height_m = extent_of(by_z, &MicrophonePosition::y_m);
+  const double gap_m = kLeastGap * std::sqrt(width_m * height_m / static_cast<double>(by_z.size()));
+  if (by_z.back().z_m - by_z.front().z_m > kDeepest * std::max(width_m, height_m)) {
+    return false;
+  }
   const auto middle_of = [&](double MicrophonePosition::*axis) {
     const std::vector<double> values = coordinates(by_z, axis);
     const auto [low, high] = std::minmax_element(values.begin(), values.end());
     return (*low + *high) / 2.0;
   };
-  const MicrophonePosition middle{.x_m = middle_of(&MicrophonePosition::x_m),
-                                  .y_m = middle_of(&MicrophonePosition::y_m)};
+  const double middle_x_m = middle_of(&MicrophonePosition::x_m);
+  const double middle_y_m = middle_of(&MicrophonePosition::y_m);
   std::size_t layers = 0;
   for (auto first = by_z.begin(); first != by_z.end();) {
-    const auto end = std::find_if(first, by_z.end(), [&](const MicrophonePosition& at) {
-      return at.z_m - first->z_m > kThickness * std::max(width_m, height_m);
-    });
-    const std::vector<MicrophonePosition> layer(first, end);
+    const auto end =
+        std::adjacent_find(first, by_z.end(), [&](const auto& a, const auto& b) { return b.z_m - a.z_m > gap_m; });
+    const auto next = end == by_z.end() ? end : end + 1;
+    const std::vector<MicrophonePosition> layer(first, next);
     const bool is_filled = std::any_of(layer.begin(), layer.end(), [&](const MicrophonePosition& at) {
-      return std::abs(at.x_m - middle.x_m) < width_m / 4.0 && std::abs(at.y_m - middle.y_m) < height_m / 4.0;
+      return std::abs(at.x_m - middle_x_m) < width_m / 4.0 && std::abs(at.y_m - middle_y_m) < height_m / 4.0;
     });
-    if (!is_filled || extent_of(layer, &MicrophonePosition::x_m) < kOfWhole * width_m ||
+    if (!is_filled || layer.back().z_m - layer.front().z_m > kThickest * gap_m ||
+        extent_of(layer, &MicrophonePosition::x_m) < kOfWhole * width_m ||
         extent_of(layer, &MicrophonePosition::y_m) < kOfWhole * height_m) {
       return false;
     }
     ++layers;
-    first = end;
+    first = next;
   }
   return layers >= 2 && layers <= kMostLayers;
 }

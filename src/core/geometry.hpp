@@ -62,8 +62,10 @@ struct ArrayGeometry {
 /// Empty if they are valid.
 std::string flaw_of_positions(std::span<const MicrophonePosition> positions_m);
 
-/// True if microphones stand in two or three planes parallel to the images, each of which has some in its middle half
-/// and reaches over most of the array's width and height: no rings round a body.
+/// True if microphones stand in two or three planes parallel to the images, with gaps between them that exceed the
+/// unevenness of each by far; each has some in its middle half and reaches over most of the array's width and height.
+/// No rings round a body, and no two panels before which one stands: the planes are nearer to each other than 0.3 of
+/// the width.
 bool stands_in_layers(std::span<const MicrophonePosition> positions_m);
 
 /// The array of these microphones, [channel of an input], for which flaw_of_positions() must be empty. Positions on a

@@ -85,6 +85,17 @@ std::vector<double> ImageGrid::y_m() const {
   return positions_m;
 }
 
+std::size_t image_sides(const HolographySettings& holography, const ArrayGeometry& geometry) {
+  const OperatorSettings& operators = holography.operators;
+  if (geometry.is_grid() || operators.behind == Behind::kIgnore) {
+    return 1;
+  }
+  const bool is_told_apart = operators.behind == Behind::kSeparate ||
+                             (holography.surface_path.empty() && !operators.wall.y_m &&
+                              operators.templates_path.empty() && stands_in_layers(geometry.placement->positions_m));
+  return is_told_apart ? 2 : 1;
+}
+
 ImageGrid image_grid(const ArrayGeometry& geometry, int upsample) {
   if (geometry.is_grid()) {
     return {.node_rows = geometry.rows,

@@ -12,6 +12,8 @@
 
 namespace nearfield {
 
+struct HolographySettings;
+
 /// Positions of the pixels of an array's images, on the axes of images. Along each axis there are nodes, `pitch` apart,
 /// whose middle is `centre`. Pixels extend from the first node to the last one, `upsample` per pitch: nothing is shown
 /// beyond the microphones. For microphones on a regular grid the nodes are the microphones.
@@ -43,6 +45,10 @@ struct ImageGrid {
   [[nodiscard]] std::vector<double> y_m() const;
   friend bool operator==(const ImageGrid&, const ImageGrid&) = default;
 };
+
+/// Number of images of each plane and frequency that the settings ask for: 2 where what comes from behind is told
+/// apart, if no microphone is dead, else 1.
+std::size_t image_sides(const HolographySettings& holography, const ArrayGeometry& geometry);
 
 /// The grid of an array's images. For an irregular array it covers the smallest rectangle along x and y that contains
 /// all microphones: its pitch, the same along x and y, is that of a regular grid with as many microphones that fills

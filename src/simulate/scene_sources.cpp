@@ -40,17 +40,23 @@ std::complex<double> phasor(YamlMap& map, const std::string& key) {
   return std::polar(magnitude, map.number("phase_rad", kPhase).value_or(0.0));
 }
 
-/// Position of a source behind the surface, or behind the array.
-Point point_outside(YamlMap& map, const Scene& scene) {
-  const Point place{required(map, "x_m", kAnyLength), required(map, "y_m", kAnyLength),
-                    required(map, "z_m", kAnyLength)};
+/// Height from which on a source is behind the array, a millimetre above all microphones.
+double behind_array_m(const Scene& scene) {
+  constexpr double kNearest_m = 1e-3;
   double highest_m = scene.measurement.standoff_m;
   for (const Point& microphone : microphones_of(scene)) {
     highest_m = std::max(highest_m, microphone.z_m);
   }
-  if (place.z_m > 0.0 && !(place.z_m > highest_m)) {
+  return highest_m + kNearest_m;
+}
+
+/// Position of a source behind the surface, or behind the array.
+Point point_outside(YamlMap& map, const Scene& scene) {
+  const Point place{required(map, "x_m", kAnyLength), required(map, "y_m", kAnyLength),
+                    required(map, "z_m", kAnyLength)};
+  if (const double least_m = behind_array_m(scene); place.z_m > 0.0 && !(place.z_m >= least_m)) {
     map.problem("z_m",
-                fmt::format("a z <= 0 m, on or behind the surface, or above {:.6g} m, behind the array", highest_m));
+                fmt::format("a z <= 0 m, on or behind the surface, or at least {:.6g} m, behind the array", least_m));
   }
   return place;
 }
@@ -78,6 +84,9 @@ Point read_place(YamlMap& map, const Scene& scene, Path& motion) {
     const double t_s = required(entry, "t_s", kTime);
     motion.push_back({.t_s = t_s, .position = point_outside(entry, scene)});
     require_inside(entry, "z_m", scene, motion.back().position);
+    if ((motion.front().position.z_m > 0.0) != (motion.back().position.z_m > 0.0)) {
+      entry.problem("z_m", "places on one side, of the surface or of the array, in one path");
+    }
     if (motion.size() > 1 && !(t_s > motion[motion.size() - 2].t_s)) {
       entry.problem("t_s", "ascending times");
     }

@@ -83,8 +83,24 @@ TEST(Geometry, LayersBeginAtTheLowestOne) {
   EXPECT_NEAR(found.position_m(0).z_m, 0.03, 1e-12);
   EXPECT_NEAR(found.position_m(31).z_m, 0.0, 1e-12);
   EXPECT_NEAR(found.position_m(16).x_m, -0.06, 1e-12);
+  for (std::size_t i = 0; i < places_m.size(); ++i) {
+    places_m[i].z_m += i % 3 == 0 ? 0.0005 : -0.0005;
+  }
+  EXPECT_TRUE(stands_in_layers(places_m)) << "placed to half a millimetre";
   places_m.resize(16);
   EXPECT_FALSE(stands_in_layers(places_m)) << "one plane";
+  std::mt19937 generator(1U);
+  std::normal_distribution<double> uneven_m(0.0, 0.001);
+  std::vector<MicrophonePosition> uneven;
+  for (int i = 0; i < 64; ++i) {
+    uneven.push_back({0.04 * (i % 8), 0.04 * (i / 8), uneven_m(generator)});
+  }
+  EXPECT_FALSE(stands_in_layers(uneven)) << "one plane, placed to some millimetres";
+  std::vector<MicrophonePosition> panels;
+  for (int i = 0; i < 72; ++i) {
+    panels.push_back({0.1 * (i % 6), 0.1 * (i / 6 % 6), i < 36 ? -0.25 : 0.25});
+  }
+  EXPECT_FALSE(stands_in_layers(panels)) << "a body stands between them";
   std::vector<MicrophonePosition> rings_m;
   for (int i = 0; i < 48; ++i) {
     const double angle = 2.0 * std::numbers::pi * (i % 16) / 16.0;

@@ -211,6 +211,7 @@ TEST(OperatorsBehind, AreTakenOutOfImages) {
             "%4.0f Hz, %s, %.1f of the field: error %.1f %%, one-sided %.1f %%; level from behind within %.1f dB\n",
             frequency_hz, kind == Disturbance::kNear ? "near" : "far", ratio, 100.0 * std::sqrt(apart / kScenes),
             100.0 * std::sqrt(mixed / kScenes), largest_db);
+        EXPECT_LE(largest_db, 3.0);
         // One-sided images are off by 0.7 of a strong disturbance; what is left of it here is a fifth of that.
         EXPECT_LE(std::sqrt(apart / kScenes), 0.06 + 0.15 * ratio);
         EXPECT_LE(apart, 1.01 * mixed);

@@ -87,6 +87,8 @@ TEST(LoadScene, RefusesWrongPaths) {
   };
   EXPECT_THAT(of_path("[]"), HasSubstr("sources[0].path: expected a list of places"));
   EXPECT_THAT(of_path("[{t_s: 0, x_m: 0, y_m: 0, z_m: 0.01}]"), HasSubstr("sources[0].path[0].z_m"));
+  EXPECT_THAT(of_path("[{t_s: 0, x_m: 0, y_m: 0, z_m: -1}, {t_s: 1, x_m: 0, y_m: 0, z_m: 1}]"),
+              HasSubstr("sources[0].path[1].z_m: expected places on one side"));
   EXPECT_THAT(of_path("[{t_s: 1, x_m: 0, y_m: 0, z_m: -1}, {t_s: 1, x_m: 0, y_m: 0, z_m: -1}]"),
               HasSubstr("sources[0].path[1].t_s: expected ascending times"));
   EXPECT_THAT(of_path("[{t_s: 0, x_m: 0, y_m: 0, z_m: -1}, {t_s: 0.01, x_m: 2, y_m: 0, z_m: -1}]"),

@@ -164,7 +164,7 @@ TEST(LoadScene, NamesWhatIsWrongInASource) {
   EXPECT_THAT(of_source("{kind: monopole, frequency_hz: 0, x_m: 0, y_m: 0, z_m: -1, volume_velocity_m3_s: 1}"),
               HasSubstr("frequency_hz"));
   EXPECT_THAT(of_source("{kind: monopole, frequency_hz: 9, x_m: 0, y_m: 0, z_m: 0.02, volume_velocity_m3_s: 1}"),
-              HasSubstr("z_m: expected a z <= 0 m, on or behind the surface, or above 0.03 m"));
+              HasSubstr("z_m: expected a z <= 0 m, on or behind the surface, or at least 0.031 m"));
   EXPECT_THAT(of_source("{kind: piston, frequency_hz: 9, x_m: 0, y_m: 0, velocity_m_s: 1}"), HasSubstr("radius_m"));
   EXPECT_THAT(of_source("{kind: plate, frequency_hz: 9, width_m: 1, height_m: 1}"), HasSubstr("modes"));
   EXPECT_THAT(

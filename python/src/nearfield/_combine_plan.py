@@ -73,8 +73,6 @@ class Plan:
             array.fail("channels", f"one a microphone, {len(places_m)}", f"{len(channels)}")
         pascal = array.number("pascal_per_unit", 1e-12, math.inf, "a number of Pa > 0") if array.has("pascal_per_unit") else None
         reference_channels = top.channels("reference_channels")
-        if set(reference_channels) & set(channels):
-            top.fail("reference_channels", "channels that are no microphones", f"{sorted(set(reference_channels) & set(channels))} of both")
         standoff_m = top.number("standoff_m", 1e-6, 100.0, "a length > 0 m")
         window_samples = int(top.number("window_samples", 16, 1 << 20, "a whole number from 16 to 1048576", is_whole=True))
         if top.has("band_hz") == top.has("frequencies_hz"):
@@ -96,6 +94,9 @@ class Plan:
             positions.append(_position_of(one, folder, bool(reference_channels), positions))
         if not positions:
             top.fail("positions", "at least one", "none")
+        both = sorted(set(reference_channels) & set(channels))
+        if both and any(position.references == position.file for position in positions):
+            top.fail("reference_channels", "channels that are no microphones", f"{both} of both")
         return cls(top.file, places_m, is_grid, channels, reference_channels, pascal, standoff_m, window_samples, frequencies_hz, band_hz, tuple(positions))
 
     def fail(self, key: str, expected: str, found: str) -> NoReturn:

@@ -166,9 +166,11 @@ void describe(Section& section, OperatorSettings& operators) {
   section.add("templates", operators.templates_path, path_or_null("monopoles in the open"),
               "transfer functions from sources in place of the sheet, measured: a file of nearfield templates");
   section.add("behind", operators.behind,
-              choice<Behind>({{Behind::kAuto, "separate where microphones stand in two or three planes"},
-                              {Behind::kSeparate, "images show what comes from the surface alone, behind the rest"},
-                              {Behind::kIgnore, "all of it is imaged as if the surface had made it"}}),
+              choice<Behind>(
+                  {{Behind::kAuto,
+                    "separate where microphones stand in two or three planes, without a wall, templates or a surface"},
+                   {Behind::kSeparate, "images show what comes from the surface alone, behind the rest"},
+                   {Behind::kIgnore, "all of it is imaged as if the surface had made it"}}),
               "what is done with waves from behind the array");
   Section& wall = section.section("wall", "A wall or floor beside the array, in which each source has an image.");
   wall.add("y_m", operators.wall.y_m, or_none(number(kPosition), "there is none"), "where it is, the plane y = y_m");

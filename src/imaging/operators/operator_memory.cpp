@@ -43,7 +43,11 @@ OperatorMemory operator_memory(const ImagePlan& plan, std::size_t sources) {
                                .planes = 1,
                                .pixels = image_places(plan).places_m.size()};
   const double sources_bytes = searches_points(plan) ? sizeof(float) * static_cast<double>(of_sources.size()) : 0.0;
-  // Sources behind are some as many as those of the sheet, and as many images are made of them.
+  const auto highest = std::max_element(plan.frequencies_hz.begin(), plan.frequencies_hz.end());
+  const SourcesBehind behind =
+      plan.separates() ? sources_behind(plan, static_cast<std::size_t>(highest - plan.frequencies_hz.begin()))
+                       : SourcesBehind();
+  const double of_all = of_prior + static_cast<double>(behind.places_m.size() + behind.directions.size());
   const double sides = plan.separates() ? 2.0 : 1.0;
   const auto shares = static_cast<double>(shares_behind(plan).size());
   return {.tables_bytes =
@@ -51,7 +55,7 @@ OperatorMemory operator_memory(const ImagePlan& plan, std::size_t sources) {
               (shares * sizeof(std::complex<float>) * microphones * (microphones + sides * places) + sources_bytes),
           .search_bytes = sizeof(std::complex<double>) * bases * microphones * microphones,
           .model_bytes = sizeof(std::complex<double>) *
-                         (sides * places * (of_prior + microphones) + kOfSources * sides * of_prior * microphones +
+                         (places * (of_all + sides * microphones) + kOfSources * of_all * microphones +
                           kSquares * microphones * microphones)};
 }
 

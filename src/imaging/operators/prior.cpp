@@ -55,17 +55,11 @@ double lowest_imaged_m(const ImagePlan& plan) {
   return plan.surface ? plan.surface->lowest_m() : std::min(0.0, *std::min_element(planes_m.begin(), planes_m.end()));
 }
 
-/// A sheet at height z_m, wider than the microphones by margin_m, with sources kSpacingOfDepth of depth_m apart.
-std::vector<Vector3d> sheet_at(const ImagePlan& plan, double z_m, double depth_m, double margin_m) {
+/// A sheet at height z_m, wider than the microphones by margin_m, with sources at most spacing_m apart.
+std::vector<Vector3d> sheet_at(const ImagePlan& plan, double z_m, double spacing_m, double margin_m) {
   const std::vector<Vector3d> microphones = microphone_places(plan);
-  const std::vector<double> xs = line_of_sources(extent_of(microphones, 0, margin_m), kSpacingOfDepth * depth_m);
-  const std::vector<double> ys = line_of_sources(extent_of(microphones, 1, margin_m), kSpacingOfDepth * depth_m);
-  if (xs.size() * ys.size() > kMostSources) {
-    throw ConfigError(
-        fmt::format("{}operators.source_depth_m: expected a depth whose sheet has at most {} sources, {} of it apart, "
-                    "found {:.4g} m with {}",
-                    plan.section, kMostSources, kSpacingOfDepth, depth_m, xs.size() * ys.size()));
-  }
+  const std::vector<double> xs = line_of_sources(extent_of(microphones, 0, margin_m), spacing_m);
+  const std::vector<double> ys = line_of_sources(extent_of(microphones, 1, margin_m), spacing_m);
   std::vector<Vector3d> sources;
   for (const double y_m : ys) {
     for (const double x_m : xs) {
@@ -86,7 +80,15 @@ double sheet_depth_m(const ImagePlan& plan) {
 
 std::vector<Vector3d> sheet_of_sources(const ImagePlan& plan) {
   const double depth_m = sheet_depth_m(plan);
-  return sheet_at(plan, lowest_imaged_m(plan) - depth_m, depth_m, sheet_rule(plan).margin * plan.standoff_m);
+  std::vector<Vector3d> sources = sheet_at(plan, lowest_imaged_m(plan) - depth_m, kSpacingOfDepth * depth_m,
+                                           sheet_rule(plan).margin * plan.standoff_m);
+  if (sources.size() > kMostSources) {
+    throw ConfigError(
+        fmt::format("{}operators.source_depth_m: expected a depth whose sheet has at most {} sources, {} of it apart, "
+                    "found {:.4g} m with {}",
+                    plan.section, kMostSources, kSpacingOfDepth, depth_m, sources.size()));
+  }
+  return sources;
 }
 
 void require_distance(const std::vector<Vector3d>& sources, const std::vector<Vector3d>& places_m,
@@ -267,7 +269,11 @@ SourcesBehind sources_behind(const ImagePlan& plan, std::size_t frequency) {
   const Extent y = extent_of(microphones, 1, 0.0);
   const double radius_m = std::hypot(x.high_m - x.low_m, y.high_m - y.low_m) / 2.0;
   const double waves = std::min(kMost, kFewest + std::pow(plan.wavenumber(frequency) * radius_m, 2));
-  return {.places_m = sheet_at(plan, of_array.high_m + above_m, depth_m, kBelowFlat.margin * plan.standoff_m),
+  const double margin_m = kBelowFlat.margin * plan.standoff_m;
+  const double area_m2 = (x.high_m - x.low_m + 2.0 * margin_m) * (y.high_m - y.low_m + 2.0 * margin_m);
+  constexpr double kMostPlaces = 4000.0;
+  const double spacing_m = std::max(kSpacingOfDepth * depth_m, std::sqrt(area_m2 / kMostPlaces));
+  return {.places_m = sheet_at(plan, of_array.high_m + above_m, spacing_m, margin_m),
           .directions = directions_of_half_space(static_cast<int>(waves))};
 }
 

@@ -78,15 +78,14 @@ bool may_search_points(const ImagePlan& plan) {
   return plan.holography.search_every_frames > 0 && !plan.sources && !plan.separates();
 }
 
-/// Range of the microphones' z, m.
-double depth_of(const ArrayGeometry& geometry) {
-  double low_m = geometry.position_m(0).z_m;
-  double high_m = low_m;
-  for (int channel = 1; channel < geometry.channels(); ++channel) {
-    low_m = std::min(low_m, geometry.position_m(channel).z_m);
-    high_m = std::max(high_m, geometry.position_m(channel).z_m);
+/// Range of the used microphones' z, m.
+double depth_of(const ImagePlan& plan) {
+  std::vector<double> z_m;
+  for (const int channel : used_microphones(plan)) {
+    z_m.push_back(plan.geometry.position_m(channel).z_m);
   }
-  return high_m - low_m;
+  const auto [low, high] = std::minmax_element(z_m.begin(), z_m.end());
+  return z_m.empty() ? 0.0 : *high - *low;
 }
 
 bool fits_search(std::size_t used) { return used >= kFewestMicrophones && used <= kMostMicrophones; }
@@ -169,9 +168,15 @@ bool ImagePlan::separates() const {
   if (holography.imager != ImagerKind::kOperators || operators.behind == Behind::kIgnore) {
     return false;
   }
-  return operators.behind == Behind::kSeparate ||
-         (!surface && !operators.wall.y_m && operators.templates_path.empty() && geometry.placement &&
-          stands_in_layers(geometry.placement->positions_m));
+  if (operators.behind == Behind::kSeparate) {
+    return true;
+  }
+  std::vector<MicrophonePosition> used_m;
+  for (const int channel : used_microphones(*this)) {
+    used_m.push_back(geometry.position_m(channel));
+  }
+  return !surface && !operators.wall.y_m && operators.templates_path.empty() && !geometry.is_grid() &&
+         stands_in_layers(used_m);
 }
 
 namespace {
@@ -281,7 +286,7 @@ void validate(const ImagePlan& plan) {
         name_of(holography.extrapolation.method), kMinimumLineForPrediction, geometry.rows, geometry.columns));
   }
   if (holography.operators.behind == Behind::kSeparate && plan.separates() &&
-      depth_of(geometry) <= 0.01 * geometry.pitch_x_m) {
+      depth_of(plan) <= 0.01 * geometry.pitch_x_m) {
     throw ConfigError(
         fmt::format("{}operators.behind: expected microphones at two or more distances from the surface, which tell "
                     "waves from behind apart, found all {} at one; or ignore",
@@ -311,6 +316,12 @@ bool searches_points(const ImagePlan& plan) {
 }
 
 std::string reason_for_no_points(const ImagePlan& plan) {
+  if (plan.separates() && plan.holography.search_every_frames > 0) {
+    return fmt::format(
+        "no point sources are looked for, as waves from behind the array are told apart; with "
+        "{}operators.behind: ignore they are, and all waves are taken for the surface's",
+        plan.section);
+  }
   const std::size_t used = used_microphones(plan).size();
   if (!may_search_points(plan) || fits_search(used)) {
     return {};

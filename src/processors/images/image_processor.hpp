@@ -84,7 +84,7 @@ class ImageProducts {
   std::span<float> bands_values_;
   std::vector<std::span<const std::byte>> products_;
   std::size_t images_at_;  ///< index in products_
-  std::size_t behind_at_;  ///< likewise
+  std::size_t behind_at_;  ///< index in products_ of what comes from behind
 };
 
 /// Share of the information in a window's images that the microphones in use do not provide.

@@ -40,7 +40,8 @@ void ImageKindSettings::check(const Settings& settings, const std::string& path,
 
 double ImageKindSettings::frame_bytes(const Settings& settings) const {
   const auto pixels = static_cast<double>(image_grid(settings.array.geometry, images.upsample).pixels());
-  return static_cast<double>(images.planes_m.size() * settings.front_end.frequencies_hz.size()) * pixels *
+  const std::size_t of_frequency = images.planes_m.size() * image_sides(images, settings.array.geometry);
+  return static_cast<double>(of_frequency * settings.front_end.frequencies_hz.size()) * pixels *
          sizeof(std::complex<float>);
 }
 

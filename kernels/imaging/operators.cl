@@ -52,7 +52,7 @@
 //! needs imaging/operators_sizes.cl
 //! needs imaging/sources.cl
 
-#if STEPS > 64 || GRID % SHARES != 0
+#if GRID > 64 * SHARES
 #error "a group of 64 items takes the steps of one share"
 #endif
 

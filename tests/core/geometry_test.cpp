@@ -74,8 +74,10 @@ TEST(Geometry, MicrophonesRoundABodyStayWhereTheyWereGiven) {
 TEST(Geometry, LayersBeginAtTheLowestOne) {
   std::vector<MicrophonePosition> places_m;
   for (const double z_m : {1.23, 1.2}) {
-    for (int i = 0; i < 16; ++i) {
-      places_m.push_back({0.04 * (i % 4), 0.04 * (i / 4), z_m});
+    for (int row = 0; row < 4; ++row) {
+      for (int column = 0; column < 4; ++column) {
+        places_m.push_back({0.04 * column, 0.04 * row, z_m});
+      }
     }
   }
   EXPECT_TRUE(stands_in_layers(places_m));
@@ -92,19 +94,27 @@ TEST(Geometry, LayersBeginAtTheLowestOne) {
   std::mt19937 generator(1U);
   std::normal_distribution<double> uneven_m(0.0, 0.001);
   std::vector<MicrophonePosition> uneven;
-  for (int i = 0; i < 64; ++i) {
-    uneven.push_back({0.04 * (i % 8), 0.04 * (i / 8), uneven_m(generator)});
+  for (int row = 0; row < 8; ++row) {
+    for (int column = 0; column < 8; ++column) {
+      uneven.push_back({0.04 * column, 0.04 * row, uneven_m(generator)});
+    }
   }
   EXPECT_FALSE(stands_in_layers(uneven)) << "one plane, placed to some millimetres";
   std::vector<MicrophonePosition> panels;
-  for (int i = 0; i < 72; ++i) {
-    panels.push_back({0.1 * (i % 6), 0.1 * (i / 6 % 6), i < 36 ? -0.25 : 0.25});
+  for (const double z_m : {-0.25, 0.25}) {
+    for (int row = 0; row < 6; ++row) {
+      for (int column = 0; column < 6; ++column) {
+        panels.push_back({0.1 * column, 0.1 * row, z_m});
+      }
+    }
   }
   EXPECT_FALSE(stands_in_layers(panels)) << "a body stands between them";
   std::vector<MicrophonePosition> rings_m;
-  for (int i = 0; i < 48; ++i) {
-    const double angle = 2.0 * std::numbers::pi * (i % 16) / 16.0;
-    rings_m.push_back({0.1 * std::cos(angle), 0.1 * std::sin(angle), 0.05 * (i / 16)});
+  for (const double z_m : {0.0, 0.02, 0.04}) {
+    for (int i = 0; i < 16; ++i) {
+      const double angle = 2.0 * std::numbers::pi * i / 16.0;
+      rings_m.push_back({0.1 * std::cos(angle), 0.1 * std::sin(angle), z_m});
+    }
   }
   EXPECT_FALSE(stands_in_layers(rings_m));
 }

@@ -30,8 +30,10 @@ constexpr double kBetween_m = 0.03;  ///< from there to the upper one
 ArrayGeometry layers(int side, int count) {
   std::vector<MicrophonePosition> positions_m;
   for (int layer = 0; layer < count; ++layer) {
-    for (int i = 0; i < side * side; ++i) {
-      positions_m.push_back({.x_m = kPitch_m * (i % side), .y_m = kPitch_m * (i / side), .z_m = layer * kBetween_m});
+    for (int row = 0; row < side; ++row) {
+      for (int column = 0; column < side; ++column) {
+        positions_m.push_back({.x_m = kPitch_m * column, .y_m = kPitch_m * row, .z_m = layer * kBetween_m});
+      }
     }
   }
   return geometry_of(std::move(positions_m));

@@ -164,19 +164,17 @@ double ImagePlan::largest_distance_m() const {
 }
 
 bool ImagePlan::separates() const {
-  const OperatorSettings& operators = holography.operators;
-  if (holography.imager != ImagerKind::kOperators || operators.behind == Behind::kIgnore) {
+  if (holography.imager != ImagerKind::kOperators || image_sides(holography, geometry) == 1) {
     return false;
   }
-  if (operators.behind == Behind::kSeparate) {
+  if (holography.operators.behind == Behind::kSeparate) {
     return true;
   }
   std::vector<MicrophonePosition> used_m;
   for (const int channel : used_microphones(*this)) {
     used_m.push_back(geometry.position_m(channel));
   }
-  return !surface && !operators.wall.y_m && operators.templates_path.empty() && !geometry.is_grid() &&
-         stands_in_layers(used_m);
+  return !surface && stands_in_layers(used_m);
 }
 
 namespace {
@@ -285,7 +283,7 @@ void validate(const ImagePlan& plan) {
         "holography.extrapolation.method: {} needs at least {} microphones a side, found {} x {}; use edge or zero",
         name_of(holography.extrapolation.method), kMinimumLineForPrediction, geometry.rows, geometry.columns));
   }
-  if (holography.operators.behind == Behind::kSeparate && plan.separates() &&
+  if (holography.operators.behind == Behind::kSeparate && holography.imager == ImagerKind::kOperators &&
       depth_of(plan) <= 0.01 * geometry.pitch_x_m) {
     throw ConfigError(
         fmt::format("{}operators.behind: expected microphones at two or more distances from the surface, which tell "

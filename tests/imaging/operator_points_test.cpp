@@ -267,7 +267,8 @@ struct OperatorPointCase {
   bool has_dead;
   bool is_masked_later;
   Quantity quantity;
-  int microphones = 101;  ///< where they are irregular
+  int microphones = 101;    ///< where they are irregular
+  bool has_layers = false;  ///< two, with a source behind them
 };
 
 class OperatorPointsInEveryShape : public testing::TestWithParam<OperatorPointCase> {};
@@ -285,6 +286,10 @@ ImagePlan plan_of_case(const OperatorPointCase& c) {
       plan.holography.planes_m = {0.0, 0.01};
       plan.holography.upsample = 2;
     }
+  }
+  if (c.has_layers) {
+    plan.geometry = geometry_of(test::layers(8, 2, 0.03, 0.03));
+    plan.holography.planes_m = {0.0, 0.01};
   }
   if (c.has_wall) {
     plan.holography.operators.wall = {.y_m = 0.2, .reflection = 0.7};
@@ -305,8 +310,11 @@ ImagePlan plan_of_case(const OperatorPointCase& c) {
 
 /// [frame][frequency][microphone]
 std::vector<ComplexF> spectra_of_case(const ImagePlan& plan) {
-  const std::vector<Monopole> sources = {{.x_m = 0.031, .y_m = -0.043, .z_m = -0.029},
-                                         {.x_m = -0.051, .y_m = 0.042, .z_m = -0.045}};
+  std::vector<Monopole> sources = {{.x_m = 0.031, .y_m = -0.043, .z_m = -0.029},
+                                   {.x_m = -0.051, .y_m = 0.042, .z_m = -0.045}};
+  if (plan.separates()) {
+    sources.push_back({.x_m = 0.15, .y_m = 0.05, .z_m = 0.3});
+  }
   std::vector<Complex> spectra;
   std::mt19937 generator(2U);
   for (int frame = 0; frame < plan.batch; ++frame) {
@@ -333,7 +341,7 @@ TEST_P(OperatorPointsInEveryShape, KernelsAgreeWithReference) {
   const auto found =
       searcher->make_search()->search({spectra.begin(), spectra.begin() + static_cast<std::ptrdiff_t>(values)}, mask);
   for (const FoundWaves& of : findings_as<WaveFindings>(found).waves) {
-    ASSERT_GE(of.points.size(), 1U);
+    ASSERT_GE(of.points.size(), c.has_layers ? 3U : 1U);
   }
   const std::unique_ptr<reference::Imager> twin = reference::make_operators(plan);
   twin->adopt(found);
@@ -387,7 +395,8 @@ INSTANTIATE_TEST_SUITE_P(
                     OperatorPointCase{"regular", false, false, false, false, false, Quantity::kPressure},
                     OperatorPointCase{"irregular", true, false, false, true, false, Quantity::kNormalVelocity},
                     OperatorPointCase{"surface_beside_a_wall", false, true, true, true, false, Quantity::kDisplacement},
-                    OperatorPointCase{"masked_later", false, false, true, true, true, Quantity::kPressure}),
+                    OperatorPointCase{"masked_later", false, false, true, true, true, Quantity::kPressure},
+                    OperatorPointCase{"layers", false, false, false, true, false, Quantity::kNormalVelocity, 0, true}),
     [](const auto& of) { return std::string(of.param.name); });
 
 // What was found goes when nothing is found any more, and findings of another plan or imager are refused.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <memory>
 #include <random>
 #include <span>
 #include <vector>
@@ -11,8 +12,10 @@
 #include "imaging/imager_table.hpp"
 #include "imaging/operators/operators_reference.hpp"
 #include "imaging/operators/prior.hpp"
+#include "imaging/search_bench.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
+#include "support/positions.hpp"
 
 /// Waves from behind the array, which microphones in two planes tell apart from those of the surface.
 namespace nearfield {
@@ -27,21 +30,9 @@ constexpr double kPitch_m = 0.04;
 constexpr double kNearest_m = 0.03;  ///< from the surface to the lower plane of microphones
 constexpr double kBetween_m = 0.03;  ///< from there to the upper one
 
-ArrayGeometry layers(int side, int count) {
-  std::vector<MicrophonePosition> positions_m;
-  for (int layer = 0; layer < count; ++layer) {
-    for (int row = 0; row < side; ++row) {
-      for (int column = 0; column < side; ++column) {
-        positions_m.push_back({.x_m = kPitch_m * column, .y_m = kPitch_m * row, .z_m = layer * kBetween_m});
-      }
-    }
-  }
-  return geometry_of(std::move(positions_m));
-}
-
 ImagePlan layers_plan(int side, std::vector<double> frequencies_hz, int count = 2) {
   ImagePlan plan;
-  plan.geometry = layers(side, count);
+  plan.geometry = geometry_of(test::layers(side, count, kPitch_m, kBetween_m));
   plan.standoff_m = kNearest_m;
   plan.holography.imager = ImagerKind::kOperators;
   plan.cutoff_rad_per_m.assign(frequencies_hz.size(), 70.0);
@@ -164,7 +155,6 @@ TEST(OperatorsBehind, AreToldApartInTwoPlanesAlone) {
   ImagePlan plan = layers_plan(6, {500.0});
   EXPECT_TRUE(plan.separates());
   EXPECT_EQ(shares_behind(plan).size(), kSharesBehind.size());
-  EXPECT_FALSE(searches_points(plan));
   EXPECT_EQ(plan.grid().rows(), 6) << "a pixel before each microphone of a plane";
   plan.holography.operators.behind = Behind::kIgnore;
   EXPECT_FALSE(plan.separates());
@@ -177,8 +167,8 @@ TEST(OperatorsBehind, AreToldApartInTwoPlanesAlone) {
   EXPECT_THROW(validate(single), ConfigError);
 }
 
-/// Errors of the surface's images over kinds of disturbances, root mean square of 12 scenes; levels of what comes from
-/// behind.
+/// Errors of the surface's images without a search over kinds of disturbances, root mean square of 12 scenes; levels of
+/// what comes from behind.
 TEST(OperatorsBehind, AreTakenOutOfImages) {
   for (const double frequency_hz : {500.0, 1500.0}) {
     const ImagePlan plan = layers_plan(8, {frequency_hz});
@@ -220,6 +210,68 @@ TEST(OperatorsBehind, AreTakenOutOfImages) {
       }
     }
   }
+}
+
+/// Monopoles of both sides are found beside the prior: with a source's image only on its own side, images show the
+/// surface's alone, as well as without a disturbance but for the unknowns of two more sources.
+TEST(OperatorsBehind, PointsOfBothSidesAreFound) {
+  for (const double frequency_hz : {500.0, 1500.0}) {
+    const ImagePlan plan = layers_plan(8, {frequency_hz});
+    test::SearchBench bench(plan);
+    for (const Disturbance kind : {Disturbance::kNear, Disturbance::kFar}) {
+      for (const double ratio : {0.0, 0.1, 0.3, 1.0, 3.0}) {
+        std::mt19937 generator(11U);
+        double squares = 0.0;
+        double largest_db = 0.0;
+        constexpr int kScenes = 6;
+        for (int i = 0; i < kScenes; ++i) {
+          const Scene scene = scene_of(plan, plan.wavenumber(0), kind, ratio, generator);
+          const std::vector<ComplexF> spectra = test::narrow(measured(scene, generator));
+          const auto found = bench.search(spectra);
+          const std::vector<Complex> images = test::widen(bench.image(spectra, found));
+          const auto behind = images.begin() + static_cast<std::ptrdiff_t>(scene.surface.size());
+          squares += std::pow(test::relative_l2(std::vector(images.begin(), behind), scene.surface), 2);
+          if (ratio > 0.0) {
+            const double level = norm_of(std::vector(behind, images.end())) / norm_of(scene.behind_on_surface);
+            largest_db = std::max(largest_db, std::abs(20.0 * std::log10(level)));
+          }
+        }
+        std::printf("%4.0f Hz, %s, %.1f of the field: error %.2f %% with a search; level from behind within %.2f dB\n",
+                    frequency_hz, kind == Disturbance::kNear ? "near" : "far", ratio,
+                    100.0 * std::sqrt(squares / kScenes), largest_db);
+        EXPECT_LE(std::sqrt(squares / kScenes), 0.015);
+        EXPECT_LE(largest_db, 1.0);
+      }
+    }
+  }
+}
+
+// More sources behind the array than a search looks for: images with what it takes for points are no worse than the
+// prior's.
+TEST(OperatorsBehind, ManyWavesMakeNoImageWorse) {
+  const ImagePlan plan = layers_plan(8, {1500.0});
+  test::SearchBench bench(plan);
+  std::mt19937 generator(3U);
+  double with = 0.0;
+  double without = 0.0;
+  for (int i = 0; i < 6; ++i) {
+    Scene scene = scene_of(plan, plan.wavenumber(0), Disturbance::kFar, 0.3, generator);
+    for (int more = 0; more < 4; ++more) {
+      const Scene other = scene_of(plan, plan.wavenumber(0), Disturbance::kFar, 0.3, generator);
+      scene.behind = test::sum_of(scene.behind, other.behind);
+    }
+    const std::vector<ComplexF> spectra = test::narrow(measured(scene, generator));
+    const auto error = [&](const std::shared_ptr<const Findings>& found) {
+      std::vector<ComplexF> images = bench.image(spectra, found);
+      images.resize(scene.surface.size());
+      return test::relative_l2(images, scene.surface);
+    };
+    with += std::pow(error(bench.search(spectra)), 2);
+    without += std::pow(error(nullptr), 2);
+  }
+  std::printf("ten waves: error %.1f %% with a search, %.1f %% without\n", 100.0 * std::sqrt(with / 6),
+              100.0 * std::sqrt(without / 6));
+  EXPECT_LE(with, 1.02 * without);
 }
 
 }  // namespace

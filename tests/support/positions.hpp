@@ -55,6 +55,19 @@ inline std::vector<MicrophonePosition> sunflower(int microphones, double radius_
   return positions_m;
 }
 
+/// Square grids one above the other, the lowest first.
+inline std::vector<MicrophonePosition> layers(int side, int count, double pitch_m, double between_m) {
+  std::vector<MicrophonePosition> positions_m;
+  for (int layer = 0; layer < count; ++layer) {
+    for (int row = 0; row < side; ++row) {
+      for (int column = 0; column < side; ++column) {
+        positions_m.push_back({.x_m = pitch_m * column, .y_m = pitch_m * row, .z_m = between_m * layer});
+      }
+    }
+  }
+  return positions_m;
+}
+
 inline std::string as_csv(const std::vector<MicrophonePosition>& positions_m) {
   std::string text = "x_m,y_m,z_m\n";
   for (const MicrophonePosition& one : positions_m) {

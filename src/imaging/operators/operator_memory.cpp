@@ -38,10 +38,12 @@ OperatorMemory operator_memory(const ImagePlan& plan, std::size_t sources) {
   constexpr double kSquares = 6.0;    // covariance, factor, its kept part, Gram, its eigenvectors, modes
   constexpr double kOfSources = 3.0;  // to the microphones, to the modes, and the product scaled to these
   constexpr double kOfBasis = 2.0;    // modes and their factors, while one basis is made
-  const double bases = searches_points(plan) ? static_cast<double>(plan.frequencies_hz.size()) + kOfBasis : 0.0;
+  const auto shares = static_cast<double>(shares_behind(plan).size());
+  const double bases =
+      searches_points(plan) ? static_cast<double>(plan.frequencies_hz.size()) * shares + kOfBasis : 0.0;
   const SourceTable of_sources{.values = static_cast<std::size_t>(plan.geometry.channels()),
                                .planes = 1,
-                               .pixels = image_places(plan).places_m.size()};
+                               .pixels = image_places(plan).pixels * plan.images_per_frequency()};
   const double sources_bytes = searches_points(plan) ? sizeof(float) * static_cast<double>(of_sources.size()) : 0.0;
   const auto highest = std::max_element(plan.frequencies_hz.begin(), plan.frequencies_hz.end());
   const SourcesBehind behind =
@@ -49,7 +51,6 @@ OperatorMemory operator_memory(const ImagePlan& plan, std::size_t sources) {
                        : SourcesBehind();
   const double of_all = of_prior + static_cast<double>(behind.places_m.size() + behind.directions.size());
   const double sides = plan.separates() ? 2.0 : 1.0;
-  const auto shares = static_cast<double>(shares_behind(plan).size());
   return {.tables_bytes =
               static_cast<double>(plan.frequencies_hz.size()) *
               (shares * sizeof(std::complex<float>) * microphones * (microphones + sides * places) + sources_bytes),

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <numbers>
+#include <numeric>
 #include <utility>
 
 #include "imaging/shared/noise_steps.hpp"
@@ -22,6 +25,17 @@ using Eigen::Vector3d;
 constexpr double kStepOfPitch = 2.0 / 3.0;
 /// The filter's power is computed at every second position.
 constexpr std::size_t kCoarseOfGrid = 2;
+/// Candidates behind the array: ratio of heights, distance on a plane over its height, distances of those in all
+/// directions over half the array's diagonal, their least cosine with the array's normal, and the distance of their
+/// direction cosines.
+constexpr double kRatioBehind = 1.7;
+constexpr double kStepOfHeight = 0.45;
+constexpr std::array kFarBehind = {1.5, 4.0, 16.0};
+constexpr double kLeastUp = 0.1;
+constexpr double kFinestDirection = 0.03;
+constexpr double kCoarsestDirection = 0.25;
+/// Largest distance over half the array's diagonal: what comes from further away are plane waves to it.
+constexpr double kMostAway = 200.0;
 /// No derivatives.
 constexpr std::array<std::optional<int>, 1> kFields = {};
 
@@ -65,6 +79,63 @@ Eigen::MatrixXcd basis_of(const OperatorTables& tables, const std::vector<int>& 
 
 }  // namespace
 
+BoundsBehind::BoundsBehind(const ImagePlan& plan) {
+  const ImageGrid nodes = image_grid(plan.geometry);
+  step_m_ = grid_step_m(std::max(nodes.pitch_x_m, nodes.pitch_y_m), plan.standoff_m);
+  half_x_m_ = std::abs(nodes.x_m(0));
+  half_y_m_ = std::abs(nodes.y_m(0));
+  top_m_ = 0.0;
+  for (const Vector3d& at_m : microphone_places(plan)) {
+    top_m_ = std::max(top_m_, at_m.z());
+  }
+  least_m_ = std::max(0.1 * plan.standoff_m, 0.5 * std::max(nodes.pitch_x_m, nodes.pitch_y_m));
+}
+
+std::vector<std::vector<PointSource>> BoundsBehind::candidates(double k) const {
+  const double radius_m = std::hypot(half_x_m_, half_y_m_);
+  std::vector<std::vector<PointSource>> layers;
+  double height_m = std::max(least_m_, step_m_);
+  for (; height_m < radius_m; height_m *= kRatioBehind) {
+    std::vector<PointSource>& layer = layers.emplace_back();
+    const double step_m = std::max(step_m_, kStepOfHeight * height_m);
+    for (const double y_m : line_of_places(-half_y_m_ - height_m, half_y_m_ + height_m, step_m)) {
+      for (const double x_m : line_of_places(-half_x_m_ - height_m, half_x_m_ + height_m, step_m)) {
+        layer.push_back({.x_m = x_m, .y_m = y_m, .z_m = top_m_ + height_m});
+      }
+    }
+  }
+  // The array resolves half a period of the phase over its size.
+  const double step = std::clamp(std::numbers::pi / (2.0 * k * radius_m), kFinestDirection, kCoarsestDirection);
+  for (const double away : kFarBehind) {
+    std::vector<PointSource>& layer = layers.emplace_back();
+    for (double y = -1.0 + step / 2.0; y < 1.0; y += step) {
+      for (double x = -1.0 + step / 2.0; x < 1.0; x += step) {
+        const double z = std::sqrt(std::max(0.0, 1.0 - x * x - y * y));
+        if (z > kLeastUp) {
+          const double r_m = away * radius_m;
+          layer.push_back({.x_m = r_m * x, .y_m = r_m * y, .z_m = top_m_ + std::max(height_m / kRatioBehind, r_m * z)});
+        }
+      }
+    }
+  }
+  return layers;
+}
+
+double BoundsBehind::move(PointSource& point, const Eigen::Ref<const Eigen::VectorXd>& by) const {
+  const double height_m = point.z_m - top_m_;
+  const double step_m = std::max(step_m_, kStepOfHeight * height_m);
+  const double most_m = kMostAway * std::hypot(half_x_m_, half_y_m_);
+  PointSource next = point;
+  next.x_m = std::clamp(point.x_m + std::clamp(by(0), -step_m, step_m), -most_m, most_m);
+  next.y_m = std::clamp(point.y_m + std::clamp(by(1), -step_m, step_m), -most_m, most_m);
+  next.z_m =
+      std::clamp(point.z_m + std::clamp(by(2), -0.5 * height_m, 0.5 * height_m), top_m_ + least_m_, top_m_ + most_m);
+  const double largest = std::max({std::abs(next.x_m - point.x_m) / step_m, std::abs(next.y_m - point.y_m) / step_m,
+                                   std::abs(next.z_m - point.z_m) / height_m});
+  point = next;
+  return largest;
+}
+
 OperatorSpace::OperatorSpace(const ImagePlan& plan, std::size_t frequency, const OperatorTables& tables)
     : plan_(plan),
       frequency_(frequency),
@@ -84,19 +155,44 @@ OperatorSpace::OperatorSpace(const ImagePlan& plan, std::size_t frequency, const
   if (wall_y_m) {
     bounds_.stay_before(*wall_y_m, microphones_m_.front().y() > *wall_y_m);
   }
-  make_grid();
+  if (plan.separates()) {
+    behind_.emplace(plan);
+  }
+  make_layers();
 }
 
-void OperatorSpace::make_grid() {
+void OperatorSpace::make_layers() {
   const double beside_m = plan_.standoff_m;
-  grid_ = {.x_m = line_of_places(nodes_.x_m(0) - beside_m, nodes_.x_m(nodes_.node_columns - 1) + beside_m,
-                                 grid_step_m(nodes_.pitch_x_m, plan_.standoff_m)),
-           .y_m = line_of_places(nodes_.y_m(0) - beside_m, nodes_.y_m(nodes_.node_rows - 1) + beside_m,
-                                 grid_step_m(nodes_.pitch_y_m, plan_.standoff_m)),
-           .z_m = {}};
-  std::erase_if(grid_.y_m, [&](double y_m) { return bounds_.bounded({.x_m = 0.0, .y_m = y_m}).y_m != y_m; });
+  const std::vector<double> x_m =
+      line_of_places(nodes_.x_m(0) - beside_m, nodes_.x_m(nodes_.node_columns - 1) + beside_m,
+                     grid_step_m(nodes_.pitch_x_m, plan_.standoff_m));
+  std::vector<double> y_m = line_of_places(nodes_.y_m(0) - beside_m, nodes_.y_m(nodes_.node_rows - 1) + beside_m,
+                                           grid_step_m(nodes_.pitch_y_m, plan_.standoff_m));
+  std::erase_if(y_m, [&](double at_m) { return bounds_.bounded({.x_m = 0.0, .y_m = at_m}).y_m != at_m; });
+  const auto nearest = [](std::size_t place, std::size_t count) {
+    return std::min((place + 1) / kCoarseOfGrid, count - 1);
+  };
   for (const double depth : kGridDepths) {
-    grid_.z_m.push_back(bounds_.floor_m() - bounds_.bounded_depth_m(depth * plan_.standoff_m));
+    const double z_m = bounds_.floor_m() - bounds_.bounded_depth_m(depth * plan_.standoff_m);
+    Layer& layer = layers_.emplace_back();
+    for (std::size_t y = 0; y < y_m.size(); ++y) {
+      for (std::size_t x = 0; x < x_m.size(); ++x) {
+        layer.places.push_back({.x_m = x_m[x], .y_m = y_m[y], .z_m = z_m});
+        layer.nearest.push_back(nearest(y, coarse(y_m.size())) * coarse(x_m.size()) + nearest(x, coarse(x_m.size())));
+        if (y % kCoarseOfGrid == 0 && x % kCoarseOfGrid == 0) {
+          layer.coarse.push_back(layer.places.back());
+        }
+      }
+    }
+  }
+  if (behind_) {
+    for (std::vector<PointSource>& places : behind_->candidates(k_)) {
+      Layer& layer = layers_.emplace_back();
+      layer.nearest.resize(places.size());
+      std::iota(layer.nearest.begin(), layer.nearest.end(), std::size_t{0});
+      layer.coarse = places;
+      layer.places = std::move(places);
+    }
   }
 }
 
@@ -172,7 +268,7 @@ std::vector<Eigen::MatrixXcd> OperatorSpace::fields_of(const Sources& sources,
 
 /// Ignores the mask, so that a finder that began under another mask finds the same sources.
 void OperatorSpace::fill_powers() {
-  if (!grid_powers_.empty()) {
+  if (!coarse_powers_.empty()) {
     return;
   }
   const MicrophoneMask* const mask = std::exchange(mask_, nullptr);
@@ -183,24 +279,21 @@ void OperatorSpace::fill_powers() {
     weights.row(step) = (powers_.head(rank) + noise_step(step)).inverse().matrix().transpose();
     outside(step) = 1.0 / noise_step(step);
   }
-  for (const double z_m : grid_.z_m) {
-    Eigen::MatrixXd of_depth(kNoiseSteps, static_cast<Index>(coarse(grid_.y_m.size()) * coarse(grid_.x_m.size())));
-    Index first = 0;
-    for (std::size_t y = 0; y < grid_.y_m.size(); y += kCoarseOfGrid) {
-      Sources line;
-      for (std::size_t x = 0; x < grid_.x_m.size(); x += kCoarseOfGrid) {
-        line.emplace_back(PointSource{.x_m = grid_.x_m[x], .y_m = grid_.y_m[y], .z_m = z_m});
-      }
-      const auto count = static_cast<Index>(line.size());
-      const Eigen::MatrixXcd values = fields_of(line, kFields).front();
+  for (const Layer& layer : layers_) {
+    Eigen::MatrixXd of_layer(kNoiseSteps, static_cast<Index>(layer.coarse.size()));
+    constexpr std::size_t kTogether = 128;
+    for (std::size_t first = 0; first < layer.coarse.size(); first += kTogether) {
+      const std::size_t count = std::min(kTogether, layer.coarse.size() - first);
+      const auto begin = layer.coarse.begin() + static_cast<std::ptrdiff_t>(first);
+      const Eigen::MatrixXcd values =
+          fields_of(Sources(begin, begin + static_cast<std::ptrdiff_t>(count)), kFields).front();
       const Eigen::MatrixXcd in_modes = basis_.leftCols(rank).adjoint() * values;
       const Eigen::MatrixXd energies = in_modes.cwiseAbs2();
       // Uses the differences: the difference of the two energies would be lost in the rounding of the tables.
       const Eigen::RowVectorXd rest = (values - basis_.leftCols(rank) * in_modes).colwise().squaredNorm();
-      of_depth.middleCols(first, count) = weights * energies + outside * rest;
-      first += count;
+      of_layer.middleCols(static_cast<Index>(first), static_cast<Index>(count)) = weights * energies + outside * rest;
     }
-    grid_powers_.push_back(std::move(of_depth));
+    coarse_powers_.push_back(std::move(of_layer));
   }
   mask_ = mask;
 }
@@ -233,46 +326,43 @@ std::vector<Candidate> OperatorSpace::strongest(const Eigen::VectorXcd& white, i
     re += amplitude * (k * r).cos() / r;
     im -= amplitude * (k * r).sin() / r;
   };
-  std::vector<Candidate> of_depths;
-  const std::size_t coarse_columns = coarse(grid_.x_m.size());
-  const std::size_t coarse_rows = coarse(grid_.y_m.size());
-  const auto nearest = [](std::size_t place, std::size_t count) {
-    return std::min((place + 1) / kCoarseOfGrid, count - 1);
-  };
-  for (std::size_t depth = 0; depth < grid_.z_m.size(); ++depth) {
+  std::vector<Candidate> of_layers;
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const Layer& layer = layers_[i];
     Candidate best{.source = PointSource(), .strength = 0.0};
-    for (std::size_t y = 0; y < grid_.y_m.size(); ++y) {
-      for (std::size_t x = 0; x < grid_.x_m.size(); ++x) {
-        re.setZero();
-        im.setZero();
-        add_field(grid_.x_m[x], grid_.y_m[y], grid_.z_m[depth], 1.0F);
-        if (wall.y_m) {
-          add_field(grid_.x_m[x], 2.0 * *wall.y_m - grid_.y_m[y], grid_.z_m[depth],
-                    static_cast<float>(wall.reflection));
-        }
-        const auto output_re = static_cast<double>((re * real + im * imaginary).sum());
-        const auto output_im = static_cast<double>((re * imaginary - im * real).sum());
-        const double output = output_re * output_re + output_im * output_im;
-        const double power =
-            prior * grid_powers_[depth](step, static_cast<Index>(nearest(y, coarse_rows) * coarse_columns +
-                                                                 nearest(x, coarse_columns)));
-        if (output > best.strength * power) {
-          best = {.source = PointSource{.x_m = grid_.x_m[x], .y_m = grid_.y_m[y], .z_m = grid_.z_m[depth]},
-                  .strength = output / power};
-        }
+    for (std::size_t place = 0; place < layer.places.size(); ++place) {
+      const PointSource& at = layer.places[place];
+      re.setZero();
+      im.setZero();
+      add_field(at.x_m, at.y_m, at.z_m, 1.0F);
+      if (wall.y_m) {
+        add_field(at.x_m, 2.0 * *wall.y_m - at.y_m, at.z_m, static_cast<float>(wall.reflection));
+      }
+      const auto output_re = static_cast<double>((re * real + im * imaginary).sum());
+      const auto output_im = static_cast<double>((re * imaginary - im * real).sum());
+      const double output = output_re * output_re + output_im * output_im;
+      const double power = prior * coarse_powers_[i](step, static_cast<Index>(layer.nearest[place]));
+      if (output > best.strength * power) {
+        best = {.source = at, .strength = output / power};
       }
     }
-    of_depths.push_back(best);
+    of_layers.push_back(best);
   }
-  return of_depths;
+  return of_layers;
+}
+
+bool OperatorSpace::is_behind(const FieldSource& source) const {
+  return behind_ && behind_->has(std::get<PointSource>(source));
 }
 
 double OperatorSpace::move(FieldSource& source, const Eigen::Ref<const Eigen::VectorXd>& by) const {
-  return bounds_.move(std::get<PointSource>(source), by);
+  auto& point = std::get<PointSource>(source);
+  return is_behind(source) ? behind_->move(point, by) : bounds_.move(point, by);
 }
 
 std::optional<PointSource> OperatorSpace::disc_of(const PointSource& point) const {
-  return plan_.surface ? std::nullopt : std::optional(bounds_.disc_of(point));
+  const bool may_be_disc = !plan_.surface && !is_behind(point);
+  return may_be_disc ? std::optional(bounds_.disc_of(point)) : std::nullopt;
 }
 
 PointSource OperatorSpace::point_of(const PointSource& disc) const { return bounds_.point_of(disc); }
@@ -289,8 +379,11 @@ Eigen::VectorXcd OperatorSpace::image_of(const FieldSource& source, std::size_t 
   const WallSettings& wall = plan_.holography.operators.wall;
   const double edge_m = disc_edge_m(plan_);
   Eigen::VectorXcd image = Eigen::VectorXcd::Zero(static_cast<Index>(places_.pixels));
+  if (is_behind(point) != (plane >= places_.planes())) {
+    return image;
+  }
   for (std::size_t pixel = 0; pixel < places_.pixels; ++pixel) {
-    const std::size_t i = plane * places_.pixels + pixel;
+    const std::size_t i = plane % places_.planes() * places_.pixels + pixel;
     if (places_.normals[i].squaredNorm() == 0.0) {
       continue;
     }
@@ -317,41 +410,60 @@ Eigen::MatrixXcd OperatorSpace::at_microphones(const Eigen::MatrixXcd& modes) co
 
 namespace {
 
+/// Sources beside each share of what comes from behind: those of the most probable one are found.
 class PointFinder : public FrequencyFinder {
  public:
-  /// `tables` must outlive it.
-  PointFinder(const ImagePlan& plan, std::size_t frequency, const OperatorTables& tables)
-      : PointFinder(std::make_unique<OperatorSpace>(plan, frequency, tables)) {}
+  /// tables: [share]; they must outlive it.
+  PointFinder(const ImagePlan& plan, std::size_t frequency, std::span<const OperatorTables> tables) {
+    for (const OperatorTables& of_share : tables) {
+      auto space = std::make_unique<OperatorSpace>(plan, frequency, of_share);
+      spaces_.push_back(space.get());
+      finders_.emplace_back(std::move(space));
+    }
+  }
 
   FoundWaves find(std::span<const std::complex<double>> field, std::uint64_t number,
                   const MicrophoneMask& mask) override {
-    finder_.find(field, number, &mask);
-    FoundWaves found = finder_.found();
+    double without = std::numeric_limits<double>::infinity();
+    for (SourceFinder& finder : finders_) {
+      without = std::min(without, finder.cost_without(field, &mask));
+    }
+    std::size_t share = 0;
+    for (std::size_t i = 0; i < finders_.size(); ++i) {
+      finders_[i].find(field, number, &mask, without);
+      share = finders_[i].criterion() < finders_[share].criterion() ? i : share;
+    }
+    const SourceFinder& finder = finders_[share];
+    FoundWaves found = finder.found();
     found.prior = std::nullopt;
-    const bool is_any = !finder_.sources().empty();
+    found.share = share;
+    const bool is_any = !finder.sources().empty();
     const auto at_microphones = [&](const Eigen::MatrixXcd& modes) {
-      return is_any ? space_->at_microphones(modes) : Eigen::MatrixXcd();
+      return is_any ? spaces_[share]->at_microphones(modes) : Eigen::MatrixXcd();
     };
     // Amplitudes are sums over modes of factors times y, the product of conjugate modes and the field.
-    const Eigen::MatrixXcd factors = is_any ? amplitude_factors(finder_.fit()).conjugate() : Eigen::MatrixXcd();
-    found.table = make_source_table(finder_, at_microphones(factors).conjugate(), at_microphones(finder_.fit().modes));
+    const Eigen::MatrixXcd factors = is_any ? amplitude_factors(finder.fit()).conjugate() : Eigen::MatrixXcd();
+    found.table = make_source_table(finder, at_microphones(factors).conjugate(), at_microphones(finder.fit().modes));
     return found;
   }
 
-  void restart() override { finder_.restart(); }
+  void restart() override {
+    for (SourceFinder& finder : finders_) {
+      finder.restart();
+    }
+  }
 
  private:
-  explicit PointFinder(std::unique_ptr<OperatorSpace> space) : space_(space.get()), finder_(std::move(space)) {}
-
-  const OperatorSpace* space_;  ///< space of finder_
-  SourceFinder finder_;
+  std::vector<const OperatorSpace*> spaces_;  ///< space of each of finders_
+  std::vector<SourceFinder> finders_;         ///< [share]
 };
 
 std::vector<std::unique_ptr<FrequencyFinder>> finders_of(const ImagePlan& plan,
                                                          const std::vector<OperatorTables>& tables) {
+  const std::size_t shares = tables.size() / plan.frequencies_hz.size();
   std::vector<std::unique_ptr<FrequencyFinder>> finders;
   for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
-    finders.push_back(std::make_unique<PointFinder>(plan, f, tables[f]));
+    finders.push_back(std::make_unique<PointFinder>(plan, f, std::span(tables).subspan(f * shares, shares)));
   }
   return finders;
 }

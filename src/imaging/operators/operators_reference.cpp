@@ -296,9 +296,14 @@ Eigen::VectorXcd Operators::on_plane(std::size_t frequency, const PointSource& p
   const WallSettings& wall = plan_.holography.operators.wall;
   const ImagePlaces places = image_places(plan_);
   Eigen::VectorXcd image = Eigen::VectorXcd::Zero(static_cast<Index>(places.pixels));
+  // Images of what comes from behind follow those of the surface.
+  const bool is_behind = plan_.separates() && point.z_m >= plan_.standoff_m;
+  if (is_behind != (plane >= places.planes())) {
+    return image;
+  }
   for (std::size_t pixel = 0; pixel < places.pixels; ++pixel) {
-    const Vector3d& place_m = places.places_m[plane * places.pixels + pixel];
-    const Vector3d& normal = places.normals[plane * places.pixels + pixel];
+    const Vector3d& place_m = places.places_m[plane % places.planes() * places.pixels + pixel];
+    const Vector3d& normal = places.normals[plane % places.planes() * places.pixels + pixel];
     if (normal.norm() > 0.0) {
       Complex& value = image(static_cast<Index>(pixel));
       value = point_at(place_m, normal, point, k, plan_);
@@ -314,7 +319,7 @@ Eigen::VectorXcd Operators::on_plane(std::size_t frequency, const PointSource& p
 
 SourceShare Operators::share_of_sources(std::size_t frequency, const Eigen::VectorXcd& field) const {
   const FoundWaves& found = frequencies_[frequency].found;
-  const Model& f = frequencies_[frequency].models.front();
+  const Model& f = frequencies_[frequency].models.at(found.share);
   const Eigen::MatrixXcd with_noise =
       f.covariance + found.noise * Eigen::MatrixXcd::Identity(field.size(), field.size());
   const auto point_of = [](const SourceProblem::Source& source) { return std::get<PointSource>(source); };
@@ -323,7 +328,7 @@ SourceShare Operators::share_of_sources(std::size_t frequency, const Eigen::Vect
       found, field,
       {.at_microphones = [&](const auto& source) { return at_microphones(frequency, point_of(source)); },
        .on_plane = [&](const auto& source, std::size_t plane) { return on_plane(frequency, point_of(source), plane); },
-       .planes = plan_.holography.planes_m.size(),
+       .planes = plan_.images_per_frequency(),
        .inverse = with_noise.inverse(),
        .image_by_prior = [&](const Eigen::VectorXcd& white) -> Eigen::VectorXcd {
          const Eigen::VectorXcd in_modes = (f.modes.adjoint() * white).array() * inside;

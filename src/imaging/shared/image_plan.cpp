@@ -75,7 +75,7 @@ constexpr std::size_t kFewestMicrophones = 48;
 constexpr std::size_t kMostMicrophones = 512;
 
 bool may_search_points(const ImagePlan& plan) {
-  return plan.holography.search_every_frames > 0 && !plan.sources && !plan.separates();
+  return plan.holography.search_every_frames > 0 && !plan.sources;
 }
 
 /// Range of the used microphones' z, m.
@@ -314,12 +314,6 @@ bool searches_points(const ImagePlan& plan) {
 }
 
 std::string reason_for_no_points(const ImagePlan& plan) {
-  if (plan.separates() && plan.holography.search_every_frames > 0) {
-    return fmt::format(
-        "no point sources are looked for, as waves from behind the array are told apart; with "
-        "{}operators.behind: ignore they are, and all waves are taken for the surface's",
-        plan.section);
-  }
   const std::size_t used = used_microphones(plan).size();
   if (!may_search_points(plan) || fits_search(used)) {
     return {};

@@ -53,7 +53,8 @@ struct FoundWaves {
   std::vector<PointSource> points;
   /// Amplitudes of the waves, then of the points, in the measurement in which they were found.
   std::vector<std::complex<double>> amplitudes = {};
-  double noise = 0.0;  ///< microphone noise over the prior's power, for which their amplitudes are fitted
+  double noise = 0.0;     ///< microphone noise over the prior's power, for which their amplitudes are fitted
+  std::size_t share = 0;  ///< index in shares_behind() of the prior beside which they were found
   /// Microphones that the fit left out, ascending; other masked ones count with their filled values.
   std::vector<std::int32_t> left_out = {};
   std::vector<float> table;      ///< layout of the imager's kernels (source_table.hpp)

@@ -101,6 +101,8 @@ class SourceSpace {
   /// The strongest outputs of the matched filter: one for each kind of source, or for parts of its grid. white: the
   /// residual, weighted with noise number `step`; `prior` is the residual's power t.
   [[nodiscard]] virtual std::vector<Candidate> strongest(const Eigen::VectorXcd& white, int step, double prior) = 0;
+  /// True for a point source behind the array.
+  [[nodiscard]] virtual bool is_behind(const FieldSource& /*source*/) const { return false; }
   /// Moves a source by `by` along its coordinates, within its bounds; returns the largest change in steps of the grids.
   [[nodiscard]] virtual double move(FieldSource& source, const Eigen::Ref<const Eigen::VectorXd>& by) const = 0;
   /// The disc, in the lowest imaged plane, whose field at the microphones decays about like the point's; nullopt if no

@@ -45,6 +45,8 @@ constexpr double kRoundingOfCost = 1e-6;
 /// Less suffices if nothing but noise remains, which points of no such plate achieved.
 constexpr double kGainOfPoint = 100.0;
 constexpr double kGainOfLastPoint = 25.0;
+/// The same for points behind the array, which no plate is mistaken for: at 25, fields of a room behind it gained some.
+constexpr double kGainBehind = 50.0;
 /// Noise over the prior's power above which the residual is noise alone.
 constexpr double kNoiseAlone = 3.0;
 /// Least gains in log-likelihood, in nepers, for a point source to be tried as a disc: small, as others that are not
@@ -72,10 +74,10 @@ Thresholds thresholds_of(const FieldSource& source, const UsableWeights& weights
           .taken = scaled(&Thresholds::taken)};
 }
 
-/// True for a point whose x and y are within the disc's radius.
+/// True for a point below the disc whose x and y are within its radius.
 bool is_behind(const FieldSource& source, const PointSource& disc) {
   const auto* point = std::get_if<PointSource>(&source);
-  return point != nullptr && !point->is_disc() &&
+  return point != nullptr && !point->is_disc() && point->z_m < disc.z_m &&
          std::hypot(point->x_m - disc.x_m, point->y_m - disc.y_m) <= disc.radius_m;
 }
 
@@ -361,32 +363,34 @@ void SourceFinder::drop_weak(Sources& sources, SourceFit& fit, const Eigen::Vect
   }
 }
 
-/// Removes all point sources unless they make the measurement so much more probable that they must be its cause; one
-/// that was known before needs half as much. Returns true if it removed them.
-bool SourceFinder::drop_points(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y,
-                               std::vector<double>& least) const {
-  Sources waves;
-  std::vector<double> least_of_waves;
+/// Removes all point sources on one side of the array unless they make the measurement so much more probable that they
+/// must be its cause; one that was known before needs half as much. Returns true if it removed them.
+bool SourceFinder::drop_points(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y, std::vector<double>& least,
+                               bool behind) const {
+  Sources others;
+  std::vector<double> least_of_others;
   double points = 0.0;
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    if (std::holds_alternative<PlaneWave>(sources[i])) {
-      waves.push_back(sources[i]);
-      least_of_waves.push_back(least[i]);
+    if (std::holds_alternative<PlaneWave>(sources[i]) || space_->is_behind(sources[i]) != behind) {
+      others.push_back(sources[i]);
+      least_of_others.push_back(least[i]);
     } else {
       points += least[i] / thresholds_of(sources[i], weights_).taken;  // 1/2 for one that was known
     }
   }
-  if (waves.size() == sources.size()) {
+  if (others.size() == sources.size()) {
     return false;
   }
-  SourceFit without = settle(waves, y, fit.residual_noise);
-  without = settle(waves, y, without.residual_noise);
-  const double needed = fit.residual_noise >= kNoiseAlone ? kGainOfLastPoint : kGainOfPoint;
-  if (without.cost - fit.cost >= needed * points) {
+  SourceFit without = settle(others, y, fit.residual_noise);
+  without = settle(others, y, without.residual_noise);
+  const double of_side = behind ? kGainBehind : kGainOfPoint;
+  const double needed = fit.residual_noise >= kNoiseAlone ? kGainOfLastPoint : of_side;
+  const double cost = others.empty() ? std::min(without.cost, rival_cost_) : without.cost;
+  if (cost - fit.cost >= needed * points) {
     return false;
   }
-  sources = std::move(waves);
-  least = std::move(least_of_waves);
+  sources = std::move(others);
+  least = std::move(least_of_others);
   fit = std::move(without);
   return true;
 }
@@ -404,8 +408,15 @@ std::vector<Candidate> SourceFinder::candidates(const SourceFit& fit) {
   return found;
 }
 
-void SourceFinder::find(std::span<const Complex> field, std::uint64_t number, const MicrophoneMask* mask) {
+double SourceFinder::cost_without(std::span<const Complex> field, const MicrophoneMask* mask) {
   use(mask);
+  return fit_of(space_->fields({}), space_->of_field(field), noise_step(0)).cost;
+}
+
+void SourceFinder::find(std::span<const Complex> field, std::uint64_t number, const MicrophoneMask* mask,
+                        double rival_cost) {
+  use(mask);
+  rival_cost_ = rival_cost;
   const SearchMemory<Sources>::Pair before = before_.at(number);
   if (*before.settling != *before.serving) {
     search_from(*before.settling, field);
@@ -456,10 +467,11 @@ void SourceFinder::search_from(Sources sources, std::span<const Complex> field) 
     gather(sources, best, y, known);
   }
   drop_weak(sources, best, y, least);
-  if (drop_points(sources, best, y, least)) {
+  if (drop_points(sources, best, y, least, false)) {
     grow(sources, best, y, least, false);  // for a wave that points had been taken for
     drop_weak(sources, best, y, least);
   }
+  (void)drop_points(sources, best, y, least, true);
   sources_ = std::move(sources);
   fit_ = std::move(best);
 }

@@ -2,6 +2,7 @@
 #include <Eigen/Dense>
 #include <complex>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -37,7 +38,12 @@ class SourceFinder {
   /// field [row][column], or [microphone], Pa, in which the microphones of `mask` are filled; null: none is masked.
   /// Fits leave out up to kMostLeftOut of these. Starts with the sources that it found before, as described at Search.
   /// `mask` must outlive the use of the results below.
-  void find(std::span<const std::complex<double>> field, std::uint64_t number, const MicrophoneMask* mask = nullptr);
+  /// rival_cost: SourceFit::cost of the measurement under another prior without sources; point sources have to make it
+  /// more probable than that, too.
+  void find(std::span<const std::complex<double>> field, std::uint64_t number, const MicrophoneMask* mask = nullptr,
+            double rival_cost = std::numeric_limits<double>::infinity());
+  /// SourceFit::cost without sources.
+  [[nodiscard]] double cost_without(std::span<const std::complex<double>> field, const MicrophoneMask* mask);
   /// Like find(), but from given sources; searches do not remember the result.
   void find_from(Sources sources, std::span<const std::complex<double>> field, const MicrophoneMask* mask = nullptr);
   /// Forgets the sources found before.
@@ -80,7 +86,7 @@ class SourceFinder {
   void gather(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y, std::size_t first) const;
   void drop_weak(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y, std::vector<double>& least) const;
   [[nodiscard]] bool drop_points(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y,
-                                 std::vector<double>& least) const;
+                                 std::vector<double>& least, bool behind) const;
   [[nodiscard]] std::vector<Candidate> candidates(const SourceFit& fit);
   [[nodiscard]] Eigen::MatrixXcd image_tangents(const Eigen::MatrixXcd& images) const;
 
@@ -89,7 +95,8 @@ class SourceFinder {
   UsableWeights weights_;
   Sources sources_;  ///< last result
   SearchMemory<Sources> before_;
-  SourceFit fit_;  ///< fit of the last measurement
+  SourceFit fit_;                                                ///< fit of the last measurement
+  double rival_cost_ = std::numeric_limits<double>::infinity();  ///< of the last find()
 };
 
 }  // namespace nearfield

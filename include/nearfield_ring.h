@@ -57,7 +57,8 @@ enum {
   NF_FLAG_MEMORY_NOT_FULL = 512,         /* some of the preceding memory_hops were not computed */
   NF_FLAG_INFORMATION_MISSING = 1024,    /* unused microphones cost more than a tenth of an image's information */
   NF_FLAG_DOUBTFUL_INPUT = 2048,         /* rate, unit or kind of the input contradicts the settings */
-  NF_FLAG_SEARCH_PENDING = 4096          /* the imager's first search has not ended: its findings are not used yet */
+  NF_FLAG_SEARCH_PENDING = 4096,         /* the imager's first search has not ended: its findings are not used yet */
+  NF_FLAG_EITHER_SIDE = 8192             /* a found wave of the image may come from behind the array just as well */
 };
 
 typedef struct nf_complex {

@@ -57,7 +57,7 @@ def settings_of(sources, frequency_hz):
 
 
 def measured(folder, side, form, frequency_hz, kind, ratio, seed, options):
-    """Error of the surface's image, and the level of what comes from behind over its true one, dB."""
+    """Error of the surface's image, its expected error over that, and the level of what comes from behind over its true one, dB."""
     front, behind, places_m = draw(side, kind.split()[0], ratio, frequency_hz, seed)
     k = 2 * np.pi * frequency_hz / SOUND_SPEED_M_S
     rms_pa = np.linalg.norm(field(front, k, places_m)) / math.sqrt(2 * len(places_m))
@@ -82,12 +82,13 @@ def measured(folder, side, form, frequency_hz, kind, ratio, seed, options):
     run("replay", folder / "in.h5", "-o", folder / "out.h5", *(word for one in sets for word in ("--set", one)))
     with h5py.File(folder / "out.h5") as file, h5py.File(folder / "in.h5") as truth:
         images, from_behind = file["images"][-1, 0, 0].ravel(), file["behind"][-1, 0, 0].ravel()
-        true = truth["truth/pressure"][0].ravel()
+        true, expected = truth["truth/pressure"][0].ravel(), float(file["error_estimate"][-1, 0])
     # A later frame's phase is the window's: the image is turned to the truth's.
     turn = np.vdot(images, true)
     on_surface = field(behind, k, places_of(side))
     level_db = 20 * math.log10(np.linalg.norm(from_behind) / np.linalg.norm(on_surface)) if ratio > 0 and np.any(from_behind) else math.nan
-    return float(relative_l2(true, images * turn / abs(turn))), level_db
+    error = float(relative_l2(true, images * turn / abs(turn)))
+    return error, expected / error, level_db
 
 
 def main(arguments=None):
@@ -107,16 +108,17 @@ def main(arguments=None):
                             found = [measured(pathlib.Path(name), side, form, number * BIN_HZ, kind, ratio, 100 + scene, options)
                                      for scene in range(options.scenes)]
                             rows.append({"side": side, "form": form, "frequency_hz": number * BIN_HZ, "kind": kind, "ratio": ratio,
-                                         "error": math.sqrt(np.mean([error**2 for error, _ in found])),
-                                         "level_db": max((abs(level) for _, level in found if not math.isnan(level)), default=math.nan)})
+                                         "error": math.sqrt(np.mean([error**2 for error, _, _ in found])),
+                                         "expected": float(np.median([ratio for _, ratio, _ in found])),
+                                         "level_db": max((abs(level) for _, _, level in found if not math.isnan(level)), default=math.nan)})
                             say(f"{rows[-1]}")
-    head = ["planes of", "from", "f [Hz]", "disturbance", *(f"{ratio:g}" for ratio in options.ratios), "level from behind [dB]"]
+    head = ["planes of", "from", "f [Hz]", "disturbance", *(f"{ratio:g}" for ratio in options.ratios), "expected over true", "level from behind [dB]"]
     groups = list(dict.fromkeys((row["side"], row["form"], row["frequency_hz"], row["kind"]) for row in rows))
     lines = []
     for side, form, frequency_hz, kind in groups:
         own = [row for row in rows if (row["side"], row["form"], row["frequency_hz"], row["kind"]) == (side, form, frequency_hz, kind)]
         levels = [row["level_db"] for row in own if not math.isnan(row["level_db"])]
-        lines.append([f"{side} x {side}", form, round(frequency_hz), kind, *(f"{100 * row['error']:.1f} %" for row in own), f"{max(levels):.1f}" if levels else "-"])
+        lines.append([f"{side} x {side}", form, round(frequency_hz), kind, *(f"{100 * row['error']:.1f} %" for row in own), f"{np.median([row['expected'] for row in own]):.2f}", f"{max(levels):.1f}" if levels else "-"])
     print(markdown(head, lines), end="")
     if options.csv:
         write_csv(options.csv, rows, commit=commit(), device=device())

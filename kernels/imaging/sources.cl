@@ -27,6 +27,7 @@ typedef struct {
   __global const float* restrict first;
   __local float2* amplitudes;  // [MOST_WAVES]
   int plane;                   // imaged plane
+  int of_either_side;          // bits of the waves that may come from behind the array just as well
 } Waves;
 
 static float2 pair_at(__global const float* restrict values, const int index) {
@@ -89,17 +90,19 @@ LOCAL_HELPER float2 without_waves(const Waves* waves, float2 value, const int i)
   return value;
 }
 
-// This item's share of the energy of the waves' image on the first plane.
-LOCAL_HELPER float wave_energy(const Waves* waves, const int item) {
-  float energy = 0.0f;
+// This item's share of the energy of an image on the first plane: x, of all waves, y, of those of either side.
+LOCAL_HELPER float2 wave_energies(const Waves* waves, const int item) {
+  float2 energies = 0.0f;
   for (int i = item; i < waves->count * waves->count; i += GROUP) {
     const int wave = i / waves->count;
     const int other = i % waves->count;
     const float2 shared =
         complex_multiply(pair_at(waves->first + wave * WAVE_STRIDE + WAVE_ENERGIES, other), waves->amplitudes[other]);
-    energy += waves->amplitudes[wave].x * shared.x + waves->amplitudes[wave].y * shared.y;
+    const float energy = waves->amplitudes[wave].x * shared.x + waves->amplitudes[wave].y * shared.y;
+    const int both = (1 << wave) | (1 << other);
+    energies += (float2)(energy, (waves->of_either_side & both) == both ? energy : 0.0f);
   }
-  return energy;
+  return energies;
 }
 
 // Sum of the waves at a pixel of the image.

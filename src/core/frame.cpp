@@ -9,7 +9,7 @@
 namespace nearfield {
 namespace {
 
-constexpr std::array<FlagName, 13> kFlagNames = {
+constexpr std::array<FlagName, 14> kFlagNames = {
     {{kFlagExtrapolationFellBack, "extrapolation fell back to zero padding"},
      {kFlagMaskedMicrophones, "dead or masked microphones interpolated"},
      {kFlagMissingBits, "missing bits"},
@@ -22,7 +22,8 @@ constexpr std::array<FlagName, 13> kFlagNames = {
      {kFlagMemoryNotFull, "hops before it were not computed"},
      {kFlagInformationMissing, "more than a tenth of the information missing"},
      {kFlagDoubtfulInput, "input is not as announced"},
-     {kFlagSearchPending, "the first search has not ended"}}};
+     {kFlagSearchPending, "the first search has not ended"},
+     {kFlagEitherSide, "a wave that may come from behind"}}};
 
 }  // namespace
 

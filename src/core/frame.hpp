@@ -26,6 +26,7 @@ enum FrameFlag : std::uint32_t {
   kFlagInformationMissing = 1024,    ///< unused microphones cost more than a tenth of an image's information
   kFlagDoubtfulInput = 2048,         ///< rate, unit or kind of the input contradicts the settings
   kFlagSearchPending = 4096,         ///< the imager's first search has not ended: its findings are not used yet
+  kFlagEitherSide = 8192,            ///< a found wave of the image may come from behind the array just as well
 };
 
 /// Number of status words per frame on the device: 0 = flags, 1 = microphones that are not finite, 2 and 3 spare.
@@ -44,7 +45,7 @@ std::string flags_in_words(std::uint32_t flags);
 /// Quality figures of an image, as the device writes them (a float4).
 struct alignas(16) FilterReport {
   float cutoff_rad_per_m = 0.0F;  ///< cut-off of the filter in use; NaN if it has none
-  float slope = 0.0F;             ///< slope of the filter in use; NaN if it has none
+  float slope = 0.0F;             ///< of the filter in use; NaN: none; 0 to -1: none, and minus the sources' share of the image
   float noise_pa = 0.0F;  ///< rms of the complex noise of one microphone's phasor, sqrt(E|n|^2); NaN: not measured
   float error_estimate = 0.0F;  ///< relative L2 error of the image; NaN: not estimated
 };

@@ -391,6 +391,7 @@ class Engine {
   std::optional<std::size_t> searcher_;
   std::uint64_t search_ = SearchSchedule::kNoNumber;  ///< number of the search in effect
   bool has_findings_ = false;                         ///< the findings of a search are in effect
+  bool of_either_side_ = false;                       ///< they have a wave that may come from behind the array
   std::uint64_t searched_hop_ = 0;        ///< since this hop the findings in effect were those of the whole stream
   std::uint64_t first_hop_ = 0;           ///< all hops from this one to end_hop_ were computed
   std::optional<std::uint64_t> end_hop_;  ///< end of the computed hops; none where nothing is remembered

@@ -208,6 +208,9 @@ void Engine::adopt(const std::shared_ptr<const Findings>& findings) {
   }
   results_[*searcher_].searching->adopt(findings);
   has_findings_ = true;
+  const std::span<const FoundWaves> found = findings->frequencies();
+  of_either_side_ =
+      std::any_of(found.begin(), found.end(), [](const FoundWaves& one) { return one.is_of_either_side; });
 }
 
 void Engine::forget() {
@@ -270,7 +273,8 @@ void Engine::note_begun(BatchState& batch, std::size_t processor) {
     const bool is_full = (batch.computed_from == 0 || hop - batch.computed_from >= memory_hops) &&
                          (!is_searched || searched_hop == 0 || hop >= searched_hop + memory_hops);
     flags.push_back((is_full ? 0U : std::uint32_t{kFlagMemoryNotFull}) |
-                    (is_searched && !has_findings_ ? std::uint32_t{kFlagSearchPending} : 0U));
+                    (is_searched && !has_findings_ ? std::uint32_t{kFlagSearchPending} : 0U) |
+                    (is_searched && of_either_side_ ? std::uint32_t{kFlagEitherSide} : 0U));
   }
   searched_hop_ = is_searched ? searched_hop : searched_hop_;
 }

@@ -116,7 +116,8 @@ class OpenclEngine : public Engine {
 };
 
 /// Flags of one processor's products that do not apply to other processors.
-constexpr std::uint32_t kProcessorFlags = kFlagExtrapolationFellBack | kFlagMemoryNotFull | kFlagSearchPending;
+constexpr std::uint32_t kProcessorFlags =
+    kFlagExtrapolationFellBack | kFlagMemoryNotFull | kFlagSearchPending | kFlagEitherSide;
 
 OpenclEngine::OpenclEngine(Devices devices, const EnginePlan& plan)
     : Engine(plan, std::move(devices.of_processors)), devices_(std::move(devices.all)), inputs_(taps().size()) {

@@ -215,7 +215,7 @@ void PartReplay::write_batch(FrameSink& sink) {
     frame.sequence = index;
     frame.epoch = 1;
     frame.missing_bit_times = statuses[i].missing_bits;
-    sink.end_window((statuses[i].flags & ~std::uint32_t{kFlagMemoryNotFull | kFlagSearchPending}) |
+    sink.end_window((statuses[i].flags & ~std::uint32_t{kFlagMemoryNotFull | kFlagSearchPending | kFlagEitherSide}) |
                     write(batch, i, frame, sink));
   }
   look(first, batch, sink);

@@ -247,7 +247,8 @@ static_assert(kFlagExtrapolationFellBack == int{NF_FLAG_EXTRAPOLATION_FELL_BACK}
               kFlagCommonToAll == int{NF_FLAG_COMMON_TO_ALL} && kFlagLimit == int{NF_FLAG_LIMIT} &&
               kFlagMemoryNotFull == int{NF_FLAG_MEMORY_NOT_FULL} &&
               kFlagInformationMissing == int{NF_FLAG_INFORMATION_MISSING} &&
-              kFlagDoubtfulInput == int{NF_FLAG_DOUBTFUL_INPUT} && kFlagSearchPending == int{NF_FLAG_SEARCH_PENDING});
+              kFlagDoubtfulInput == int{NF_FLAG_DOUBTFUL_INPUT} && kFlagSearchPending == int{NF_FLAG_SEARCH_PENDING} &&
+              kFlagEitherSide == int{NF_FLAG_EITHER_SIDE});
 
 constexpr std::string_view kFrequency = "frequency";
 constexpr std::size_t kCrcStart = 16;  ///< offset of the first of the head's bytes that the CRC covers

@@ -160,9 +160,11 @@ TEST(MissingInformation, OfNoRegularGridHasEqualParts) {
 
 TEST(MissingInformation, RaisesAnExpectedError) {
   EXPECT_EQ(error_with_missing(0.1F, 0.0), 0.1F) << "to the last bit";
-  EXPECT_NEAR(error_with_missing(0.1F, 0.25), std::sqrt(1.0 - 0.99 * 0.75), 1e-6);
+  EXPECT_NEAR(error_with_missing(0.1F, 0.25), std::sqrt((0.01 + 0.33) / 1.33), 1e-6);
   EXPECT_EQ(error_with_missing(0.1F, 1.0), 1.0F);
   EXPECT_EQ(error_with_missing(1.5F, 0.5), 1.5F);
+  EXPECT_FLOAT_EQ(error_with_missing(0.1F, 0.25, 0.99), 0.1F) << "found sources lack nothing";
+  EXPECT_NEAR(error_with_missing(0.1F, 0.25, 0.9), std::sqrt((0.01 + 0.03) / 1.03), 1e-6);
   EXPECT_TRUE(std::isnan(error_with_missing(std::nanf(""), 0.5)));
   EXPECT_EQ(missing_with(0.0, 0, 64), 0.0);
   EXPECT_DOUBLE_EQ(missing_with(0.5, 8, 32), 0.625);

@@ -317,11 +317,11 @@ TEST(PriorFill, AMonopoleBehindAHole) {
   }
 }
 
-// Until the next search the hole is filled with the noise that the source at its former place left, 0.03 at most: up to
-// twice what the mask's own prediction leaves, 5.4, 5.5 and 11 % of a source that has moved by 2 cm, 5.8, 5.9 and 6.8 %
-// by 6 cm. Without that limit it would be six times.
+// Until the next search the hole is filled with the noise that the source at its former place left, 0.1 at most: up to
+// 2.6 times what the mask's own prediction leaves, 5.4, 5.5 and 11 % of a source that has moved by 2 cm, 5.8, 5.9 and
+// 6.8 % by 6 cm. Without that limit it would be six times.
 TEST(PriorFill, ASourceThatHasMovedIsNotCutOut) {
-  for (const auto& [frequency_hz, gate] : {std::pair{500.0, 0.08}, std::pair{2000.0, 0.11}, std::pair{4000.0, 0.22}}) {
+  for (const auto& [frequency_hz, gate] : {std::pair{500.0, 0.08}, std::pair{2000.0, 0.14}, std::pair{4000.0, 0.22}}) {
     const ImagePlan plan = filling_plan(frequency_hz, 20);
     const std::vector<int> masked = hole(plan.geometry, 4, 4);
     const std::unique_ptr<Imager> sonah = make_imager(test::device(), plan);

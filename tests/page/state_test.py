@@ -105,8 +105,8 @@ class StateTest(PageTest):
         self.server.missing = 17
         for text in ("lost: 17 bit-times", "overload", "clipped", "masked: 2 microphones"):
             self.until(page, f"document.getElementById('notes').textContent.includes('{text}')")
-        self.server.flags = 256 | 512 | 1024 | 2048 | 4096 | 0x40000000
-        for text in ("a limit on these products is exceeded", "hops that the picture remembers", "more than a tenth of the information is missing", "the input is not what the settings announce", "the first search", "does not know: 1073741824"):
+        self.server.flags = 256 | 512 | 1024 | 2048 | 4096 | 8192 | 0x40000000
+        for text in ("a limit on these products is exceeded", "hops that the picture remembers", "more than a tenth of the information is missing", "the input is not what the settings announce", "the first search", "from behind the array", "does not know: 1073741824"):
             self.until(page, f"document.getElementById('notes').textContent.includes('{text}')")
         self.server.flags = 0
         self.server.missing = 0

@@ -426,13 +426,13 @@ Images Operators::image(std::span<const Complex> spectra, const ImagePlan& maske
                              scale_of_unresolved(energies, powers, noise, prior) * expected.unresolved;
         // Treat modes as independent.
         const Eigen::ArrayXd factors = (reduced * model.modes).cwiseAbs2().colwise().sum().transpose().array();
-        const double energy = (factors * energies / (model.powers.array() + noise).square()).sum() +
-                              (has_sources ? sources.images.front().squaredNorm() : 0.0);
-        frame.reports.push_back(
-            {.cutoff_rad_per_m = std::numeric_limits<float>::quiet_NaN(),
-             .slope = std::numeric_limits<float>::quiet_NaN(),
-             .noise_pa = static_cast<float>(std::sqrt(noise * prior)),
-             .error_estimate = energy + error > 0.0 ? static_cast<float>(std::sqrt(error / (energy + error))) : 0.0F});
+        const double of_sources = has_sources ? sources.images.front().squaredNorm() : 0.0;
+        const double whole = (factors * energies / (model.powers.array() + noise).square()).sum() + of_sources + error;
+        const double share = whole > 0.0 ? 1.0 / whole : 0.0;
+        frame.reports.push_back({.cutoff_rad_per_m = std::numeric_limits<float>::quiet_NaN(),
+                                 .slope = static_cast<float>(-of_sources * share),
+                                 .noise_pa = static_cast<float>(std::sqrt(noise * prior)),
+                                 .error_estimate = static_cast<float>(std::sqrt(error * share))});
       }
     }
   }

@@ -224,11 +224,16 @@ double missing_with(double missing, int unknown, int used) {
   return 1.0 - (1.0 - missing) * (1.0 - part);
 }
 
-float error_with_missing(float error, double missing) {
+float error_with_missing(float error, double missing, double of_sources) {
   if (!(missing > 0.0) || !(error < 1.0F)) {
     return error;
   }
-  return static_cast<float>(std::sqrt(1.0 - (1.0 - std::pow(static_cast<double>(error), 2)) * (1.0 - missing)));
+  if (missing >= 1.0) {
+    return 1.0F;
+  }
+  const double wrong = std::pow(static_cast<double>(error), 2);
+  const double lost = std::max(1.0 - wrong - of_sources, 0.0) * missing / (1.0 - missing);
+  return static_cast<float>(std::sqrt((wrong + lost) / (1.0 + lost)));
 }
 
 MicrophoneMask make_mask(const ArrayPlan& plan, const std::vector<int>& channels) {

@@ -18,8 +18,8 @@ MissingInformation missing_information(const ArrayPlan& plan, std::span<const st
 double missing_with(double missing, int unknown, int used);
 
 /// Expected error of an image without this share of its information, from that of the used microphones: the missing
-/// part is not shown. NaN stays NaN.
-float error_with_missing(float error, double missing);
+/// part is not shown. NaN stays NaN. of_sources: share of the image that found sources explain, which lacks nothing.
+float error_with_missing(float error, double missing, double of_sources = 0.0);
 
 /// Makes the best linear prediction of each masked microphone from the nearest unmasked ones (field_prediction.hpp),
 /// for a field that comes from the plan's surface. Masks the plan's dead channels and `channels`, in any order. If

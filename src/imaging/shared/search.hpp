@@ -62,6 +62,7 @@ struct FoundWaves {
   /// Model of that prior in the layout of the kernels of the imager that made the search. Null until the prior of this
   /// frequency first changes, and for other imagers.
   std::shared_ptr<const SonahArrays> arrays = {};
+  bool is_of_either_side = false;  ///< one of the waves may come from behind the array just as well
   [[nodiscard]] bool has_sources() const { return !waves.empty() || !points.empty(); }
 };
 

@@ -357,7 +357,8 @@ SourceShare Sonah::fit_waves(std::size_t frequency, const Eigen::VectorXcd& fiel
        .inverse = inverse,
        .image_by_prior = [&](const Eigen::VectorXcd& white) -> Eigen::VectorXcd {
          return f.images[0] * (f.modes.transpose() * white);
-       }});
+       },
+       .k = plan_.wavenumber(frequency)});
 }
 
 bool Sonah::fills_residual(std::size_t frequency) const {
@@ -463,15 +464,15 @@ Images Sonah::image(std::span<const Complex> spectra, const ImagePlan& masked, c
     }
     const Eigen::ArrayXd factors = frequency.images.front().cwiseAbs2().colwise().sum().transpose().array();
     const double left = frequency.prior - (factors / (frequency.powers.array() + noise)).sum();
-    const double error = prior * (std::pow(plan_.error_calibration(), 2) * left + waves.error);
-    const double energy =
-        (factors * z.cwiseAbs2().array()).sum() + (has_waves ? waves.images.front().squaredNorm() : 0.0);
+    const double error = prior * (std::pow(plan_.error_calibration(), 2) * left + waves.error) + waves.error_of_sides;
+    const double of_waves = has_waves ? waves.images.front().squaredNorm() : 0.0;
+    const double whole = (factors * z.cwiseAbs2().array()).sum() + of_waves + error;
+    const double share = whole > 0.0 ? 1.0 / whole : 0.0;
     FilterReport report{
         .cutoff_rad_per_m = static_cast<float>(frequency.cutoffs_rad_per_m[static_cast<std::size_t>(step)]),
-        .slope = std::numeric_limits<float>::quiet_NaN(),
-        .noise_pa = static_cast<float>(std::sqrt(noise * prior))};
-    report.error_estimate =
-        energy + error > 0.0 ? static_cast<float>(std::sqrt(std::max(error, 0.0) / (energy + error))) : 0.0F;
+        .slope = static_cast<float>(-of_waves * share),
+        .noise_pa = static_cast<float>(std::sqrt(noise * prior)),
+        .error_estimate = static_cast<float>(std::sqrt(std::max(error, 0.0) * share))};
     frame.reports.push_back(report);
   }
   return frame;

@@ -103,6 +103,8 @@ class SourceSpace {
   [[nodiscard]] virtual std::vector<Candidate> strongest(const Eigen::VectorXcd& white, int step, double prior) = 0;
   /// True for a point source behind the array.
   [[nodiscard]] virtual bool is_behind(const FieldSource& /*source*/) const { return false; }
+  /// True for a source whose field at the microphones one behind the array makes just as well.
+  [[nodiscard]] virtual bool is_of_either_side(const FieldSource& /*source*/) const { return false; }
   /// Moves a source by `by` along its coordinates, within its bounds; returns the largest change in steps of the grids.
   [[nodiscard]] virtual double move(FieldSource& source, const Eigen::Ref<const Eigen::VectorXd>& by) const = 0;
   /// The disc, in the lowest imaged plane, whose field at the microphones decays about like the point's; nullopt if no

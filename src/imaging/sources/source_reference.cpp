@@ -207,6 +207,13 @@ SourceShare fit_sources(const FoundWaves& found, const Eigen::VectorXcd& field, 
     }
     share.images.push_back(std::move(image));
   }
+  Eigen::VectorXcd of_sides = Eigen::VectorXcd::Zero(share.images.front().size());
+  for (std::size_t i = 0; i < found.waves.size(); ++i) {
+    if (std::hypot(found.waves[i].kx_rad_per_m, found.waves[i].ky_rad_per_m) < problem.k) {
+      of_sides += amplitudes(static_cast<Eigen::Index>(i)) * problem.on_plane(found.waves[i], 0);
+    }
+  }
+  share.error_of_sides = 0.5 * of_sides.squaredNorm();
   return share;
 }
 

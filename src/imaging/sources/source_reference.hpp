@@ -34,6 +34,7 @@ struct SourceProblem {
   Eigen::MatrixXcd inverse;
   /// The first plane's image by the prior of a field at the microphones, after that inverse. [pixel]
   std::function<Eigen::VectorXcd(const Eigen::VectorXcd&)> image_by_prior;
+  double k = 0.0;  ///< below which waves propagate, rad/m
 };
 
 /// The part of a frame explained by plane waves and point sources.
@@ -41,6 +42,8 @@ struct SourceShare {
   Eigen::VectorXcd residual;             ///< [microphone]
   std::vector<Eigen::VectorXcd> images;  ///< [plane]
   double error = 0.0;                    ///< expected squared error of the first image, for prior power 1
+  /// Expected squared error of the first image as propagating waves may come from behind: half of their energy there.
+  double error_of_sides = 0.0;
 };
 /// Generalised least squares of the found sources' amplitudes.
 SourceShare fit_sources(const FoundWaves& found, const Eigen::VectorXcd& field, const SourceProblem& problem);

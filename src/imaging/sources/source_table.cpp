@@ -87,6 +87,9 @@ std::vector<float> make_source_table(const SourceFinder& found, const Eigen::Mat
   }
   values[0] = static_cast<float>(sources.size());
   values[1] = static_cast<float>(found.expected_error(images.front()));
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    values[2] += space.is_of_either_side(sources[i]) ? static_cast<float>(1U << i) : 0.0F;
+  }
   const Eigen::MatrixXcd energies = images.front().adjoint() * images.front();
   const auto put = [&](Complex value) {
     values.push_back(static_cast<float>(value.real()));

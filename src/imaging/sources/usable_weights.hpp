@@ -33,8 +33,8 @@ class ResidualFill {
   Eigen::LLT<Eigen::MatrixXd> factor_;  ///< factor of E^T W E
 };
 
-/// Most masked microphones that fits leave out: 1.6 MB per frequency and prior, for the factors of all steps of noise.
-inline constexpr Eigen::Index kMostLeftOut = 64;
+/// Most masked microphones that fits leave out: 6.3 MB per frequency and prior, for the factors of all steps of noise.
+inline constexpr Eigen::Index kMostLeftOut = 128;
 
 /// Inverse of the covariance of the unmasked microphones, with each step of noise, in a prior's modes: with W = diag(1
 /// / (power + noise)) and E the masked microphones in modes it is

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <memory>
 #include <numbers>
-#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -34,6 +33,8 @@ class SonahSpace : public SourceSpace {
   [[nodiscard]] Eigen::MatrixXcd fields(const Sources& sources) const override;
   [[nodiscard]] std::vector<Eigen::MatrixXcd> slopes(const Sources& sources) const override;
   [[nodiscard]] std::vector<Candidate> strongest(const Eigen::VectorXcd& white, int step, double prior) override;
+  /// True for waves that do not decay: microphones in one plane do not tell their direction along z.
+  [[nodiscard]] bool is_of_either_side(const FieldSource& source) const override;
   [[nodiscard]] double move(FieldSource& source, const Eigen::Ref<const Eigen::VectorXd>& by) const override;
   /// nullopt on a curved surface, in which no disc lies.
   [[nodiscard]] std::optional<PointSource> disc_of(const PointSource& point) const override;
@@ -51,6 +52,7 @@ class SonahSpace : public SourceSpace {
   PointGrid points_;
   WaveGrid waves_;
   std::vector<std::int32_t> left_out_;
+  int measured_;  ///< microphones that sources may be fitted to
 };
 
 using Complex = std::complex<double>;
@@ -71,20 +73,26 @@ SonahSpace::SonahSpace(const ImagePlan& plan, std::size_t frequency, const Sonah
       powers_(all_powers(model)),
       modes_(plan, frequency, model),
       points_(plan, frequency, model),
-      waves_(plan, frequency, model) {}
+      waves_(plan, frequency, model),
+      measured_(plan.geometry.channels()) {}
 
 std::size_t SonahSpace::most_sources() const {
   constexpr int kFewestMicrophones = 8;
   const bool is_small = std::min(plan_.geometry.rows, plan_.geometry.columns) < kFewestMicrophones;
-  return is_small ? 0 : most_sources_of(plan_.geometry.channels());
+  return is_small ? 0 : most_sources_of(measured_);
 }
 
 void SonahSpace::use(const MicrophoneMask* mask) {
   modes_.use(mask);
   left_out_.clear();
-  if (mask != nullptr && mask->channels.size() <= static_cast<std::size_t>(kMostLeftOut)) {
+  const int channels = plan_.geometry.channels();
+  const int masked = mask != nullptr ? static_cast<int>(mask->channels.size()) : 0;
+  const bool leaves_out = masked <= kMostLeftOut;
+  if (masked > 0 && leaves_out) {
     left_out_.assign(mask->channels.begin(), mask->channels.end());
   }
+  // Sources that were fitted to so many predicted values would explain the prediction.
+  measured_ = leaves_out || 4 * masked <= channels ? channels - masked : 0;
 }
 
 Eigen::MatrixXd SonahSpace::unit_fields(const std::vector<std::int32_t>& channels) const {
@@ -105,6 +113,11 @@ std::vector<Eigen::MatrixXcd> SonahSpace::slopes(const Sources& sources) const {
 
 std::vector<Candidate> SonahSpace::strongest(const Eigen::VectorXcd& white, int step, double prior) {
   return {points_.strongest(white, step, prior), waves_.strongest(white, step, prior)};
+}
+
+bool SonahSpace::is_of_either_side(const FieldSource& source) const {
+  const auto* wave = std::get_if<PlaneWave>(&source);
+  return wave != nullptr && std::hypot(wave->kx_rad_per_m, wave->ky_rad_per_m) < k_;
 }
 
 double SonahSpace::move(FieldSource& source, const Eigen::Ref<const Eigen::VectorXd>& by) const {
@@ -284,34 +297,19 @@ FoundWaves WaveFinder::with_table(const MicrophoneMask* mask) {
       make_source_table(finder_, is_any ? padded(amplitude_factors(fit), model_->samples) : Eigen::MatrixXcd(),
                         is_any ? padded(fit.modes, model_->samples) : Eigen::MatrixXcd());
   sources_error_ = static_cast<double>(found.table[1]);
-  if (is_any && mask != nullptr && makes_noise_loud(*mask)) {
+  found.is_of_either_side = found.table[2] > 0.0F;
+  if (is_any && mask != nullptr && plan_.fills_from_all && !mask->channels.empty() && !mask->prior_weights.empty()) {
     found.filling = filling_of(*mask, found.table);
   }
   return found;
 }
 
-/// True if the mask's own prediction has more power at masked microphones than the noise at those that it follows: with
-/// one in five missing anywhere its power is 0.6 to 1.6 times that, on average; in a hole of 8 x 8 it is 8 to 110
-/// times.
-bool WaveFinder::makes_noise_loud(const MicrophoneMask& mask) const {
-  constexpr double kLoud = 3.0;
-  const std::size_t masked = mask.channels.size();
-  if (!plan_.fills_from_all || masked == 0 || mask.prior_weights.empty()) {
-    return false;
-  }
-  const std::size_t values = masked * static_cast<std::size_t>(plan_.geometry.channels());
-  const auto own = std::span(mask.prior_weights).subspan(frequency_ * values, values);
-  const double power = std::accumulate(own.begin(), own.end(), 0.0, [](double sum, float weight) {
-    return sum + static_cast<double>(weight) * static_cast<double>(weight);
-  });
-  return power > kLoud * static_cast<double>(masked);
-}
-
 /// Fill for the residual of sources: where sources explain a field, the residual is mostly noise, and a prediction that
-/// takes it for a field continues it into holes. At most kMost, so that a source that moves before the next search is
-/// not cut out of a hole.
+/// takes it for a field continues it into masked microphones, where the evidence then finds less noise than there is:
+/// the expected error is up to ten times the true one (docs/how/sonah.md). At most kMost, so that a source that moves
+/// before the next search is not cut out of a hole.
 ResidualFilling WaveFinder::filling_of(const MicrophoneMask& mask, const std::vector<float>& table) const {
-  constexpr double kMost = 0.03;
+  constexpr double kMost = 0.1;
   const SourceFit& fit = finder_.fit();
   const double noise = std::min(fit.residual_noise, kMost);
   if (noise <= kFillNoise) {

@@ -75,7 +75,6 @@ class WaveFinder {
 
  private:
   [[nodiscard]] FoundWaves with_table(const MicrophoneMask* mask);
-  [[nodiscard]] bool makes_noise_loud(const MicrophoneMask& mask) const;
   [[nodiscard]] ResidualFilling filling_of(const MicrophoneMask& mask, const std::vector<float>& table) const;
 
   ImagePlan plan_;

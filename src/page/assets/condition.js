@@ -63,6 +63,7 @@ function notesOf({ flags, missing, shed }) {
   if (has(kFlags.informationMissing)) notes.push("more than a tenth of the information is missing with the microphones that are not used");
   if (has(kFlags.doubtfulInput)) notes.push("the input is not what the settings announce: see the status or the log");
   if (has(kFlags.searchPending)) notes.push("the first search for sources or a cut-off has not ended: images are less accurate until then");
+  if (has(kFlags.eitherSide)) notes.push("a plane wave of the image may come from behind the array: see the expected error");
   if (has(kFlags.memory)) notes.push("some of the hops that the picture remembers were not computed");
   const unknown = flags & ~Object.values(kFlags).reduce((all, flag) => all | flag, 0);
   if (unknown !== 0) notes.push(`flags that this page does not know: ${unknown >>> 0}`);

@@ -66,7 +66,7 @@ import { number, unitText } from "./units.js";
 export const kMagic = 0x4950464e;
 export const kFlags = {
   fellBack: 1, masked: 2, missing: 4, overload: 8, nonFinite: 16, clipped: 32, aboveNyquist: 64, commonToAll: 128, limit: 256,
-  memory: 512, informationMissing: 1024, doubtfulInput: 2048, searchPending: 4096,
+  memory: 512, informationMissing: 1024, doubtfulInput: 2048, searchPending: 4096, eitherSide: 8192,
 };
 
 const kHeadAt = 24;

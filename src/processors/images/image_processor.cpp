@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <set>
 #include <string>
@@ -135,9 +136,11 @@ std::span<const std::span<const std::byte>> ImageProducts::of_window(std::size_t
   for (std::size_t f = 0; f < frequencies; ++f) {
     const FilterReport& report = reports[window * computed_ + f];
     cutoff_rad_per_m_[f] = report.cutoff_rad_per_m;
-    slope_[f] = report.slope;
+    const bool has_slope = report.slope > 0.0F;
+    slope_[f] = has_slope ? report.slope : std::numeric_limits<float>::quiet_NaN();
     noise_pa_[f] = report.noise_pa;
-    error_estimate_[f] = error_with_missing(report.error_estimate, missing[f]);
+    const double of_sources = report.slope <= 0.0F ? static_cast<double>(-report.slope) : 0.0;
+    error_estimate_[f] = error_with_missing(report.error_estimate, missing[f], of_sources);
   }
   const std::size_t values = images_.size() / frequencies * computed_;
   const std::size_t stride = behind_.empty() ? values : 2 * values;

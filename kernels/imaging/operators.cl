@@ -10,13 +10,17 @@
 // |p - U y|^2 is computed from the differences themselves: |p|^2 - |y|^2 would lose it in the rounding of float32.
 // Where what comes from behind the array is told apart, there are SHARES models, one for each share of its power in the
 // prior, and the GRID steps are those of noise of the first share, then of the second one, and so on.
+// Where the mirrors x = 0 and y = 0 change neither microphones nor pixels, fields are folded to four parity classes,
+// odd along x (bit 0 of a class) or along y (bit 1), each with modes of its own, and p above is a folded field. Else
+// there is one class, whose samples are the microphones.
 //
 // In the arena, at the bytes NAME_AT:
-//   modes          float [frequency][share][block of 32 modes][microphone][re, im][32], U; 0 for microphones that are
-//                  left out and for modes that a model lacks
-//   used           uchar [microphone], 0: left out
+//   modes          float [frequency][share][class][block of 32 modes][sample][re, im][32], U; 0 for modes that a class
+//                  lacks
+//   folds          int [sample][CLASSES], microphones of a sample: its own, and mirrored along x, along y and both
+//   scales         float [sample], factor of their signed sum
 //   coefficients   float2 [frame][frequency][share][MODES], y
-//   rests          float [frame][frequency][share][block of 32 microphones], its part of |p - U y|^2
+//   rests          float [frame][frequency][share][class][block of 32 samples], its part of |p - U y|^2
 //   powers         float [frequency][share][MODES], w
 //   image_powers   float [frequency][share][MODES], sum over an image of the first plane of a mode's squared factors
 //   log_sums       float [frequency][GRID], sum ln(w + noise) + (USED - modes) ln noise
@@ -25,7 +29,9 @@
 //                  plane: the noise's part for t = 1; the unresolved part for a scale of 1; 1 over the sum of g w;
 //                  then, of g over that sum, the sums of g, (g w)^2, g^2 w and g^2; 0. g is that of
 //                  scale_of_unresolved()
-//   factors        float [plane][frequency][share][block of 32 pixels][MODES][re, im][32], `images` above
+//   factors        float [plane][frequency][share][block of PIXEL_LANES folded pixels][MODES][re, im][PIXEL_LANES],
+//                  `images` above
+//   views          int [folded pixel][CLASSES], its pixels in the order of folds; -1 for one that stands before
 //   on_surface     uchar [pixel], 1: it is imaged; the others are NaN
 //   priors         float [frame][frequency][GRID], t USED for each step of noise
 //   waves          float [frequency][WAVE_SIZE], layout of src/imaging/sources/source_table.hpp; if HAS_WAVES
@@ -39,10 +45,10 @@
 //
 // half_number and age are of the first frame's hop, see memory_place() of src/imaging/shared/imager.hpp.
 //
-// Launch, GROUP items per group, 1 or a multiple of 64: if there are any waves, that is point sources beside the prior,
+// Launch, GROUP items per group, 1, 64, 128 or 256: if there are any waves, that is point sources beside the prior,
 // operators_sources (GROUP, frames * frequencies); operators_modes (GROUP * SHARES * MODES / 32, frames * frequencies),
-// operators_rests (GROUP * SHARES * blocks of microphones, frames * frequencies), operators_noise (GROUP, frames * frequencies),
-// operators_images (GROUP * blocks of pixels, frames * PLANES * frequencies).
+// operators_rests (GROUP * SHARES * REST_BLOCKS, frames * frequencies), operators_noise (GROUP, frames * frequencies),
+// operators_images (GROUP * PIXEL_BLOCKS, frames * PLANES * frequencies).
 
 //! needs common/complex.cl
 //! needs common/groups.cl
@@ -81,26 +87,53 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_sourc
 }
 #endif
 
+// Signed sum of four values, each the one before mirrored along x, or both before mirrored along y: of microphones to
+// the sample of class `signs`, or of classes to the view `signs` of a pixel.
+static float2 signed_sum(const float2 own, const float2 along_x, const float2 along_y, const float2 both,
+                         const int signs) {
+  const float sign_x = signs & 1 ? -1.0f : 1.0f;
+  const float sign_y = signs & 2 ? -1.0f : 1.0f;
+  return own + sign_x * along_x + sign_y * (along_y + sign_x * both);
+}
+
+// Value of a field at a sample of a class.
+static float2 folded(__global const float2* restrict field, __global const uchar* arena, const int class,
+                     const int sample) {
+  __global const int* restrict folds = (__global const int*)(arena + FOLDS_AT);
+#if CLASSES == 1
+  return field[folds[sample]];
+#else
+  const int4 at = vload4(sample, folds);
+  return ((__global const float*)(arena + SCALES_AT))[sample] *
+         signed_sum(field[at.s0], field[at.s1], field[at.s2], field[at.s3], class);
+#endif
+}
+
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_modes(
     __global const float2* restrict spectra, __global uchar* arena, const int frequencies) {
+  __local float2 field[SAMPLES];
   const int item = (int)get_local_id(0);
   const int block = (int)get_group_id(0);
+  const int class = block % MODE_BLOCKS / CLASS_BLOCKS;
   const int hologram = (int)get_group_id(1);
-  __global const float2* restrict field = spectra + (size_t)hologram * MICROPHONES;
+  for (int sample = item; sample < SAMPLES; sample += GROUP) {
+    field[sample] = folded(spectra + (size_t)hologram * MICROPHONES, arena, class, sample);
+  }
+  SYNC(GROUP);
   __global const float* restrict modes =
       (__global const float*)(arena + MODES_AT) +
-      ((size_t)(hologram % frequencies) * SHARES * MODE_BLOCKS + block) * MICROPHONES * 64;
+      ((size_t)(hologram % frequencies) * SHARES * MODE_BLOCKS + block) * SAMPLES * 64;
   __global float2* restrict coefficients =
       (__global float2*)(arena + COEFFICIENTS_AT) + ((size_t)hologram * SHARES * MODE_BLOCKS + block) * 32;
 #if GROUP == 1
   float8 sum_re[4] = {0.0f, 0.0f, 0.0f, 0.0f};
   float8 sum_im[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-  for (int microphone = 0; microphone < MICROPHONES; ++microphone) {
-    const float2 value = field[microphone];
+  for (int sample = 0; sample < SAMPLES; ++sample) {
+    const float2 value = field[sample];
 #pragma unroll
     for (int vector = 0; vector < 4; ++vector) {
-      const float8 u_re = vload8(8 * microphone + vector, modes);
-      const float8 u_im = vload8(8 * microphone + 4 + vector, modes);
+      const float8 u_re = vload8(8 * sample + vector, modes);
+      const float8 u_im = vload8(8 * sample + 4 + vector, modes);
       sum_re[vector] += u_re * value.x;
       sum_im[vector] += u_re * value.y;
       sum_re[vector] += u_im * value.y;
@@ -118,10 +151,10 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_modes
   const int lane = item % 32;
   float2 sum = 0.0f;
 #pragma unroll 8
-  for (int microphone = item / 32; microphone < MICROPHONES; microphone += GROUP / 32) {
-    const float2 value = field[microphone];
-    const float u_re = modes[microphone * 64 + lane];
-    const float u_im = modes[microphone * 64 + 32 + lane];
+  for (int sample = item / 32; sample < SAMPLES; sample += GROUP / 32) {
+    const float2 value = field[sample];
+    const float u_re = modes[sample * 64 + lane];
+    const float u_im = modes[sample * 64 + 32 + lane];
     sum += (float2)(u_re * value.x + u_im * value.y, u_re * value.y - u_im * value.x);
   }
   parts[item] = sum;
@@ -135,10 +168,10 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_modes
 #endif
 }
 
-// Loads y of all modes into local memory. Ends with a barrier.
-LOCAL_HELPER void load_modes(__global const float2* restrict coefficients, __local float* re, __local float* im,
-                             const int item) {
-  for (int mode = item; mode < MODES; mode += GROUP) {
+// Loads y of `count` modes into local memory. Ends with a barrier.
+LOCAL_HELPER void load_modes(__global const float2* restrict coefficients, const int count, __local float* re,
+                             __local float* im, const int item) {
+  for (int mode = item; mode < count; mode += GROUP) {
     const float2 value = coefficients[mode];
     re[mode] = value.x;
     im[mode] = value.y;
@@ -146,30 +179,33 @@ LOCAL_HELPER void load_modes(__global const float2* restrict coefficients, __loc
   SYNC(GROUP);
 }
 
-// Energy of a block of microphones that the modes do not explain.
+#define ROUNDS (1024 / GROUP)  // samples of each item of operators_rests, in groups of 64 to 256 items
+
+// Energy of a block of samples that the modes do not explain.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_rests(
     __global const float2* restrict spectra, __global uchar* arena, const int frequencies) {
-  __local float re[MODES];
-  __local float im[MODES];
+  __local float re[CLASS_MODES];
+  __local float im[CLASS_MODES];
   const int item = (int)get_local_id(0);
-  const int share = (int)get_group_id(0) / MICROPHONE_BLOCKS;
-  const int block = (int)get_group_id(0) % MICROPHONE_BLOCKS;
+  const int share = (int)get_group_id(0) / REST_BLOCKS;
+  const int class = (int)get_group_id(0) % REST_BLOCKS / SAMPLE_BLOCKS;
+  const int block = (int)get_group_id(0) % SAMPLE_BLOCKS;
   const int hologram = (int)get_group_id(1);
   __global const float2* restrict field = spectra + (size_t)hologram * MICROPHONES;
   __global const float* restrict modes =
       (__global const float*)(arena + MODES_AT) +
-      ((size_t)(hologram % frequencies) * SHARES + share) * MODE_BLOCKS * MICROPHONES * 64;
-  __global const uchar* restrict used = arena + USED_AT;
-  load_modes((__global const float2*)(arena + COEFFICIENTS_AT) + ((size_t)hologram * SHARES + share) * MODES, re, im,
-             item);
-  const int last = min(MICROPHONES, 32 * (block + 1));
+      (((size_t)(hologram % frequencies) * SHARES + share) * MODE_BLOCKS + class * CLASS_BLOCKS) * SAMPLES * 64;
+  load_modes((__global const float2*)(arena + COEFFICIENTS_AT) + ((size_t)hologram * SHARES + share) * MODES +
+                 class * CLASS_MODES,
+             CLASS_MODES, re, im, item);
+  const int last = min(SAMPLES, 32 * (block + 1));
   float energy = 0.0f;
 #if GROUP == 1
-  for (int microphone = 32 * block; microphone < last; ++microphone) {
+  for (int sample = 32 * block; sample < last; ++sample) {
     float8 sum_re = 0.0f;
     float8 sum_im = 0.0f;
-    for (int i = 0; i < MODE_BLOCKS; ++i) {
-      __global const float* restrict of_block = modes + ((size_t)i * MICROPHONES + microphone) * 64;
+    for (int i = 0; i < CLASS_BLOCKS; ++i) {
+      __global const float* restrict of_block = modes + ((size_t)i * SAMPLES + sample) * 64;
 #pragma unroll
       for (int vector = 0; vector < 4; ++vector) {
         const float8 u_re = vload8(vector, of_block);
@@ -182,34 +218,47 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_rests
     }
     const float4 half_re = sum_re.lo + sum_re.hi;
     const float4 half_im = sum_im.lo + sum_im.hi;
-    const float2 rest = field[microphone] - (float2)(half_re.x + half_re.y + half_re.z + half_re.w,
-                                                     half_im.x + half_im.y + half_im.z + half_im.w);
-    energy += used[microphone] ? rest.x * rest.x + rest.y * rest.y : 0.0f;
+    const float2 rest = folded(field, arena, class, sample) - (float2)(half_re.x + half_re.y + half_re.z + half_re.w,
+                                                                       half_im.x + half_im.y + half_im.z + half_im.w);
+    energy += rest.x * rest.x + rest.y * rest.y;
   }
 #else
-  __local float2 parts[GROUP];
+  __local float2 parts[32 * 32];  // [sample][lane]
+  __local float2 eighths[GROUP];
   __local float item_parts[GROUP];
   const int lane = item % 32;
-  for (int first = 32 * block; first < last; first += GROUP / 32) {
-    const int microphone = first + item / 32;
+  float2 sums[ROUNDS];
+#pragma unroll
+  for (int round = 0; round < ROUNDS; ++round) {
+    sums[round] = 0.0f;
+  }
+  for (int i = 0; i < CLASS_BLOCKS; ++i) {
+    const float2 y = (float2)(re[32 * i + lane], im[32 * i + lane]);
+#pragma unroll
+    for (int round = 0; round < ROUNDS; ++round) {
+      const int sample = min(32 * block + round * (GROUP / 32) + item / 32, SAMPLES - 1);
+      __global const float* restrict of_block = modes + ((size_t)i * SAMPLES + sample) * 64;
+      sums[round] += complex_multiply((float2)(of_block[lane], of_block[32 + lane]), y);
+    }
+  }
+#pragma unroll
+  for (int round = 0; round < ROUNDS; ++round) {
+    parts[round * GROUP + item] = sums[round];
+  }
+  SYNC(GROUP);
+  for (int first = 0; first < 32 * 8; first += GROUP) {
+    const int sample = (first + item) / 8;
     float2 sum = 0.0f;
-    if (microphone < last) {
-      for (int i = 0; i < MODE_BLOCKS; ++i) {
-        __global const float* restrict of_block = modes + ((size_t)i * MICROPHONES + microphone) * 64;
-        sum += complex_multiply((float2)(of_block[lane], of_block[32 + lane]),
-                                (float2)(re[32 * i + lane], im[32 * i + lane]));
-      }
+    for (int i = item % 8; i < 32; i += 8) {
+      sum += parts[32 * sample + i];
     }
-    parts[item] = sum;
+    eighths[item] = sum;
     SYNC(GROUP);
-    for (int half_lanes = 16; half_lanes > 0; half_lanes /= 2) {
-      if (lane < half_lanes) {
-        parts[item] += parts[item + half_lanes];
+    if (item % 8 == 0 && 32 * block + sample < last) {
+      for (int i = 1; i < 8; ++i) {
+        sum += eighths[item + i];
       }
-      SYNC(GROUP);
-    }
-    if (lane == 0 && microphone < last && used[microphone]) {
-      const float2 rest = field[microphone] - parts[item];
+      const float2 rest = folded(field, arena, class, 32 * block + sample) - sum;
       energy += rest.x * rest.x + rest.y * rest.y;
     }
     SYNC(GROUP);
@@ -217,23 +266,21 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_rests
   energy = sum_of_items(energy, item_parts, item);
 #endif
   if (item == 0) {
-    ((__global float*)(arena + RESTS_AT))[(hologram * SHARES + share) * MICROPHONE_BLOCKS + block] = energy;
+    ((__global float*)(arena + RESTS_AT))[hologram * SHARES * REST_BLOCKS + (int)get_group_id(0)] = energy;
   }
 }
 
-// The prior's power of one share at each of its steps of noise, times USED. `parts` is working memory. Ends with a
-// barrier.
+// The prior's power of one share at each of its steps of noise, times USED; energies: |y|^2. `parts` is working memory.
+// Ends with a barrier.
 LOCAL_HELPER void prior_powers(__global const float* restrict powers, __global const float* restrict noises,
-                               __local const float* re, __local const float* im, const float rest, __local float* parts,
+                               __local const float* energies, const float rest, __local float* parts,
                                __local float* sums, const int item) {
 #if GROUP == 1
   for (int step = 0; step < STEPS; ++step) {
     const float noise = noises[step];
     float8 sum = 0.0f;
     for (int i = 0; i < MODES / LANES; ++i) {
-      const float8 a = vload8(i, re);
-      const float8 b = vload8(i, im);
-      sum += (a * a + b * b) / (vload8(i, powers) + noise);
+      sum += vload8(i, energies) / (vload8(i, powers) + noise);
     }
     const float4 half_sum = sum.lo + sum.hi;
     sums[step] = half_sum.x + half_sum.y + half_sum.z + half_sum.w + rest / noise;
@@ -245,7 +292,7 @@ LOCAL_HELPER void prior_powers(__global const float* restrict powers, __global c
   if (step < STEPS) {
     const float noise = noises[step];
     for (int i = part; i < MODES; i += GROUP / 64) {
-      sum += native_divide(re[i] * re[i] + im[i] * im[i], powers[i] + noise);
+      sum += native_divide(energies[i], powers[i] + noise);
     }
     parts[part * STEPS + step] = sum;
   }
@@ -263,8 +310,7 @@ LOCAL_HELPER void prior_powers(__global const float* restrict powers, __global c
 // Cost of each step of noise in each frame.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_noise(__global uchar* arena,
                                                                                  const int frequencies) {
-  __local float re[MODES];
-  __local float im[MODES];
+  __local float energies[MODES];
   __local float parts[STEPS * (GROUP > 64 ? GROUP / 64 : 1)];
   __local float sums[GRID];
   __local float item_parts[GROUP];
@@ -275,15 +321,20 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_noise
   const int frequency = hologram % frequencies;
   for (int share = 0; share < SHARES; ++share) {
     const int model = hologram * SHARES + share;
-    load_modes((__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)model * MODES, re, im, item);
-    __global const float* restrict rests = (__global const float*)(arena + RESTS_AT) + model * MICROPHONE_BLOCKS;
+    __global const float2* restrict coefficients =
+        (__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)model * MODES;
+    for (int mode = item; mode < MODES; mode += GROUP) {
+      const float2 y = coefficients[mode];
+      energies[mode] = y.x * y.x + y.y * y.y;
+    }
+    __global const float* restrict rests = (__global const float*)(arena + RESTS_AT) + model * REST_BLOCKS;
     float rest = 0.0f;
-    for (int i = item; i < MICROPHONE_BLOCKS; i += GROUP) {
+    for (int i = item; i < REST_BLOCKS; i += GROUP) {
       rest += rests[i];
     }
     rest = sum_of_items(rest, item_parts, item);
     prior_powers((__global const float*)(arena + POWERS_AT) + (frequency * SHARES + share) * MODES,
-                 (__global const float*)(arena + NOISES_AT), re, im, rest, parts, sums + share * STEPS, item);
+                 (__global const float*)(arena + NOISES_AT), energies, rest, parts, sums + share * STEPS, item);
   }
   make_record(sums, (__global const float*)(arena + LOG_SUMS_AT) + frequency * GRID, USED, costs, record, item);
   for (int step = item; step < GRID; step += GROUP) {
@@ -315,10 +366,20 @@ LOCAL_HELPER float scale_of_unresolved(__global const float* restrict powers, __
   return clamp(prior, scale, MOST_OF_UNRESOLVED * scale);
 }
 
-LOCAL_HELPER void store_pixel(__global float2* restrict image, __global const uchar* restrict on_surface,
-                              const int pixel, const float2 value, const Waves* waves) {
-  if (pixel < PIXELS) {
-    image[pixel] = on_surface[pixel] ? value + waves_at(waves, pixel) : (float2)(NAN, NAN);
+// Stores a view of a folded pixel; sums [CLASSES][PIXEL_LANES] of its block.
+LOCAL_HELPER void store_view(__global float2* restrict image, __global const uchar* arena, const int block,
+                             const int lane, const int view, __local const float2* sums, const Waves* waves) {
+  const int folded_pixel = block * PIXEL_LANES + lane;
+  const int pixel =
+      folded_pixel < FOLDED_PIXELS ? ((__global const int*)(arena + VIEWS_AT))[folded_pixel * CLASSES + view] : -1;
+  if (pixel >= 0) {
+#if CLASSES == 1
+    const float2 value = sums[lane];
+#else
+    const float2 value = signed_sum(sums[lane], sums[PIXEL_LANES + lane], sums[2 * PIXEL_LANES + lane],
+                                    sums[3 * PIXEL_LANES + lane], view);
+#endif
+    image[pixel] = arena[ON_SURFACE_AT + pixel] ? value + waves_at(waves, pixel) : (float2)(NAN, NAN);
   }
 }
 
@@ -358,8 +419,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_image
   const int share = step / STEPS;
   const int model = frequency * SHARES + share;
   __global const float* restrict powers = (__global const float*)(arena + POWERS_AT) + model * MODES;
-  load_modes((__global const float2*)(arena + COEFFICIENTS_AT) + ((size_t)hologram * SHARES + share) * MODES, re, im,
-             item);
+  load_modes((__global const float2*)(arena + COEFFICIENTS_AT) + ((size_t)hologram * SHARES + share) * MODES, MODES, re,
+             im, item);
   const float noise = ((__global const float*)(arena + NOISES_AT))[step % STEPS];
   const float prior = ((__global const float*)(arena + PRIORS_AT))[hologram * GRID + step] / USED;
   __global const float* restrict image_powers = (__global const float*)(arena + IMAGE_POWERS_AT) + model * MODES;
@@ -375,54 +436,61 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_image
 
   __global const float* restrict factors =
       (__global const float*)(arena + FACTORS_AT) +
-      (((size_t)plane * frequencies * SHARES + model) * PIXEL_BLOCKS + block) * MODES * 64;
-  __global float2* restrict image = images + (size_t)get_group_id(1) * PIXELS;
-  __global const uchar* restrict on_surface = arena + ON_SURFACE_AT;
+      (((size_t)plane * frequencies * SHARES + model) * PIXEL_BLOCKS + block) * MODES * 2 * PIXEL_LANES;
+  __local float2 sums[CLASSES * PIXEL_LANES];
 #if GROUP == 1
-  __local float2 pixels[32];
-  float8 sum_re[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-  float8 sum_im[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-  for (int mode = 0; mode < MODES; ++mode) {
-    const float a = re[mode];
-    const float b = im[mode];
+  for (int class = 0; class < CLASSES; ++class) {
+    float8 sum_re[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    float8 sum_im[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    for (int mode = class * CLASS_MODES; mode < (class + 1) * CLASS_MODES; ++mode) {
+      const float a = re[mode];
+      const float b = im[mode];
 #pragma unroll
-    for (int vector = 0; vector < 4; ++vector) {
-      const float8 f_re = vload8(8 * mode + vector, factors);
-      const float8 f_im = vload8(8 * mode + 4 + vector, factors);
-      sum_re[vector] += f_re * a;
-      sum_im[vector] += f_re * b;
-      sum_re[vector] -= f_im * b;
-      sum_im[vector] += f_im * a;
+      for (int vector = 0; vector < 4; ++vector) {
+        const float8 f_re = vload8(8 * mode + vector, factors);
+        const float8 f_im = vload8(8 * mode + 4 + vector, factors);
+        sum_re[vector] += f_re * a;
+        sum_im[vector] += f_re * b;
+        sum_re[vector] -= f_im * b;
+        sum_im[vector] += f_im * a;
+      }
     }
-  }
-  for (int vector = 0; vector < 4; ++vector) {
-    float16 both;
-    both.even = sum_re[vector];
-    both.odd = sum_im[vector];
-    vstore16(both, 0, (__local float*)(pixels + LANES * vector));
-  }
-  for (int lane = 0; lane < 32; ++lane) {
-    store_pixel(image, on_surface, block * 32 + lane, pixels[lane], &waves);
+    for (int vector = 0; vector < 4; ++vector) {
+      float16 both;
+      both.even = sum_re[vector];
+      both.odd = sum_im[vector];
+      vstore16(both, 0, (__local float*)(sums + class * PIXEL_LANES + LANES * vector));
+    }
   }
 #else
-  __local float2 pixels[GROUP];
-  const int lane = item % 32;
-  float2 sum = 0.0f;
+  __local float2 parts[CLASSES * GROUP];
+  const int lane = item % PIXEL_LANES;
+  for (int class = 0; class < CLASSES; ++class) {
+    float2 sum = 0.0f;
 #pragma unroll 8
-  for (int mode = item / 32; mode < MODES; mode += GROUP / 32) {
-    const float f_re = factors[mode * 64 + lane];
-    const float f_im = factors[mode * 64 + 32 + lane];
-    sum += (float2)(PRODUCT_RE(f_re, f_im, re[mode], im[mode]), PRODUCT_IM(f_re, f_im, re[mode], im[mode]));
-  }
-  pixels[item] = sum;
-  SYNC(GROUP);
-  if (item < 32) {
-    for (int part = 1; part < GROUP / 32; ++part) {
-      sum += pixels[32 * part + lane];
+    for (int mode = class * CLASS_MODES + item / PIXEL_LANES; mode < (class + 1) * CLASS_MODES;
+         mode += GROUP / PIXEL_LANES) {
+      const float f_re = factors[2 * PIXEL_LANES * mode + lane];
+      const float f_im = factors[2 * PIXEL_LANES * mode + PIXEL_LANES + lane];
+      sum += (float2)(PRODUCT_RE(f_re, f_im, re[mode], im[mode]), PRODUCT_IM(f_re, f_im, re[mode], im[mode]));
     }
-    store_pixel(image, on_surface, block * 32 + lane, sum, &waves);
+    parts[class * GROUP + item] = sum;
   }
+  SYNC(GROUP);
+  for (int i = item; i < CLASSES * PIXEL_LANES; i += GROUP) {
+    __local const float2* of_class = parts + i / PIXEL_LANES * GROUP;
+    float2 sum = 0.0f;
+    for (int part = i % PIXEL_LANES; part < GROUP; part += PIXEL_LANES) {
+      sum += of_class[part];
+    }
+    sums[i] = sum;
+  }
+  SYNC(GROUP);
 #endif
+  __global float2* restrict image = images + (size_t)get_group_id(1) * PIXELS;
+  for (int i = item; i < CLASSES * PIXEL_LANES; i += GROUP) {
+    store_view(image, arena, block, i % PIXEL_LANES, i / PIXEL_LANES, sums, &waves);
+  }
 
   // The report of the image, written by one item of each hologram. All groups find the scale: PoCL compiles barriers
   // that only some of them reach wrongly (docs/decisions/0023).

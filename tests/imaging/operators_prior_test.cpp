@@ -104,26 +104,34 @@ TEST(OperatorPrior, SourcesThatNoMicrophoneHearsAreRefused) {
     OperatorSources sources{.places_m = {{0.0, 0.0, -0.02}}};
     sources.templates.assign(2 * 72, {value, 0.0});
     plan.sources = std::make_shared<const OperatorSources>(sources);
-    expect_part(refusal_of([&] { (void)make_transfer(plan, sources.places_m, 1); }),
+    expect_part(refusal_of([&] { (void)make_covariances(plan, sources.places_m, 1, unfolded(plan)); }),
                 "holography.operators.templates: expected finite pressures of sources at microphones, not all of them "
                 "0, found a sum of their squares of");
   }
 }
 
-// By hand: 72 microphones, 2 planes of 72 pixels, 500 sources, 2 frequencies.
+// By hand: 72 microphones, 2 planes of 72 pixels, 500 sources, 2 frequencies; 20 microphones and pixels of each of four
+// parity classes, or all of them in one class beside a wall.
 TEST(OperatorMemory, IsThatOfTablesAndModels) {
   ImagePlan plan = plan_before(std::nullopt);
   plan.holography.planes_m = {0.0, 0.01};
   const OperatorMemory memory = operator_memory(plan, 500);
   const double of_sources = 4.0 * (8.0 + 8.0 * (4.0 * 72.0 + 2.0 * (8.0 + 144.0)));
-  EXPECT_EQ(memory.tables_bytes, 2.0 * (8.0 * 72.0 * (72.0 + 144.0) + of_sources));
-  EXPECT_EQ(memory.model_bytes, 16.0 * (144.0 * (500.0 + 72.0) + 3.0 * 500.0 * 72.0 + 6.0 * 72.0 * 72.0));
+  EXPECT_EQ(memory.tables_bytes, 2.0 * (8.0 * 80.0 * (20.0 + 40.0) + of_sources));
+  EXPECT_EQ(memory.model_bytes, 16.0 * (80.0 * (20.0 + 40.0) + 2.0 * 500.0 * (20.0 + 40.0)));
+  EXPECT_EQ(operator_memory(plan, 1).model_bytes, 16.0 * (2.0 * 80.0 * (20.0 + 40.0) + 5.0 * 20.0 * 20.0));
   EXPECT_EQ(memory.search_bytes, (2.0 + 2.0) * 16.0 * 72.0 * 72.0);
   plan.holography.search_every_frames = 0;
   EXPECT_EQ(operator_memory(plan, 500).search_bytes, 0.0);
   plan.holography.upsample = 3;
-  EXPECT_EQ(operator_memory(plan, 1).tables_bytes,
-            2.0 * 8.0 * 72.0 * (72.0 + 2.0 * static_cast<double>(plan.grid().pixels())));
+  EXPECT_EQ(operator_memory(plan, 1).tables_bytes, 2.0 * 8.0 * 80.0 * (20.0 + 2.0 * 11.0 * 13.0));
+
+  plan = plan_before(kWallAt);
+  plan.holography.planes_m = {0.0, 0.01};
+  const OperatorMemory dense = operator_memory(plan, 500);
+  EXPECT_EQ(dense.tables_bytes, 2.0 * (8.0 * 72.0 * (72.0 + 144.0) + of_sources));
+  EXPECT_EQ(dense.model_bytes, 16.0 * (72.0 * (72.0 + 144.0) + 500.0 * (72.0 + 144.0)));
+  EXPECT_EQ(operator_memory(plan, 1).model_bytes, 16.0 * (2.0 * 72.0 * (72.0 + 144.0) + 5.0 * 72.0 * 72.0));
 }
 
 TEST(OperatorMemory, WhatDoesNotFitIsRefusedByItsSetting) {

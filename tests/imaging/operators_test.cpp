@@ -120,7 +120,10 @@ TEST(Operators, WithThePriorOfSonahTheyAreSonah) {
       const double prior = static_cast<double>(count) * over_rings(rings, 0.0, [&](const PriorRing& ring) {
                                                           return std::norm(to_plane(ring));
                                                         }).real();
-      tables.push_back(make_operator_tables(plan, make_operator_model(microphones, {image}, prior, 1e-10)));
+      const double scale = static_cast<double>(count) / microphones.trace().real();
+      PriorCovariances given{.front = {{.microphones = scale * microphones, .images = {scale * image}}},
+                             .image_power = scale * prior};
+      tables.push_back(make_operator_tables(plan, make_operator_model(given, 1e-10)));
     }
     ImagePlan sonah_plan = plan;
     sonah_plan.holography.imager = ImagerKind::kSonah;
@@ -475,11 +478,13 @@ TEST(Operators, AWallIsInTheModel) {
   }
 }
 
-// Templates that are computed are the monopoles that they are computed of: the same images but for rounding.
+// Templates that are computed are the monopoles that they are computed of, where these are given, too: the same images
+// but for rounding.
 TEST(Operators, TemplatesAreColumnsOfTheModel) {
   ImagePlan plan = operator_plan(8, 9, Quantity::kNormalVelocity, {900.0, 1700.0});
   const auto spectra = monopole_spectra(plan, 6U, 40.0);
   OperatorSources sources{.places_m = prior_sources(plan)};
+  plan.sources = std::make_shared<const OperatorSources>(sources);
   const DeviceImages expected = test::run_on_device(plan, spectra, kOperatorPaths[0]);
   const ArrayGeometry& geometry = plan.geometry;
   for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {

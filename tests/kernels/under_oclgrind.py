@@ -48,6 +48,8 @@ CHECKS = [
     Check("imaging", "Prior.MaskedMicrophonesAreTheLayers"),
     Check("imaging", "Operators.SilenceIsImagedAsSilence"),
     Check("imaging", "OperatorsBehind.ImagesOfTheDeviceAreTheReferences"),
+    Check("imaging", "OperatorsParities.OfFewMicrophonesAgreeWithTheDenseReference"),
+    Check("imaging", "OperatorsParities.OfOnePlaneAgreeWithTheDenseReference"),
     Check("imaging", "WaveSearch/WavesInEveryShape.KernelsAgreeWithReference/0"),
     Check("imaging", "OperatorPoints/OperatorPointsInEveryShape.KernelsAgreeWithReference/smallest"),
     Check("processors", "RowPowerTest.*", optimized=False, uninitialized=True),

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "imaging/operators/folded_places.hpp"
 #include "imaging/operators/operator_space.hpp"
 #include "imaging/operators/prior.hpp"
 #include "imaging/sources/source_table.hpp"
@@ -33,11 +34,12 @@ std::string setting_of_size(const ImagePlan& plan) {
 
 OperatorMemory operator_memory(const ImagePlan& plan, std::size_t sources) {
   const auto microphones = static_cast<double>(plan.geometry.channels());
-  const auto places = static_cast<double>(image_places(plan).places_m.size());
-  const auto of_prior = static_cast<double>(sources);
-  constexpr double kSquares = 6.0;    // covariance, factor, its kept part, Gram, its eigenvectors, modes
-  constexpr double kOfSources = 3.0;  // to the microphones, to the modes, and the product scaled to these
-  constexpr double kOfBasis = 2.0;    // modes and their factors, while one basis is made
+  const Folding folding = folding_of(plan);
+  const auto classes = static_cast<double>(folding.classes());
+  const auto samples = static_cast<double>(folding.microphones.samples());
+  const auto places = static_cast<double>(image_places(plan).planes() * folding.pixels.samples());
+  constexpr double kSquares = 5.0;  // matrices of one class: covariance, factor, its kept part, Gram, its eigenvectors
+  constexpr double kOfBasis = 2.0;  // modes and their factors, while one basis is made
   const auto shares = static_cast<double>(shares_behind(plan).size());
   const double bases =
       searches_points(plan) ? static_cast<double>(plan.frequencies_hz.size()) * shares + kOfBasis : 0.0;
@@ -49,15 +51,17 @@ OperatorMemory operator_memory(const ImagePlan& plan, std::size_t sources) {
   const SourcesBehind behind =
       plan.separates() ? sources_behind(plan, static_cast<std::size_t>(highest - plan.frequencies_hz.begin()))
                        : SourcesBehind();
-  const double of_all = of_prior + static_cast<double>(behind.places_m.size() + behind.directions.size());
   const double sides = plan.separates() ? 2.0 : 1.0;
-  return {.tables_bytes =
-              static_cast<double>(plan.frequencies_hz.size()) *
-              (shares * sizeof(std::complex<float>) * microphones * (microphones + sides * places) + sources_bytes),
+  // Transfers are of the sources of one kind at a time: of all of them, then folded where there are classes.
+  const auto most_sources = static_cast<double>(std::max({sources, behind.places_m.size(), behind.directions.size()}));
+  const double transfers = (classes > 1.0 ? 2.0 : 1.0) * most_sources * (samples + places);
+  const double covariances = sides * classes * samples * (samples + places);
+  const double models = classes * samples * (samples + sides * places);
+  return {.tables_bytes = static_cast<double>(plan.frequencies_hz.size()) *
+                          (shares * sizeof(std::complex<float>) * models + sources_bytes),
           .search_bytes = sizeof(std::complex<double>) * bases * microphones * microphones,
           .model_bytes = sizeof(std::complex<double>) *
-                         (places * (of_all + sides * microphones) + kOfSources * of_all * microphones +
-                          kSquares * microphones * microphones)};
+                         (covariances + std::max(transfers, models + kSquares * samples * samples))};
 }
 
 void require_memory(const ImagePlan& plan, const OperatorMemory& need, const OperatorRoom& room) {

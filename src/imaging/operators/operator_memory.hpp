@@ -5,7 +5,7 @@
 
 namespace nearfield {
 
-/// Memory of the imager operators, in bytes, with as many modes as microphones; nearly all cases have fewer.
+/// Memory of the imager operators, in bytes, with as many modes as samples of microphones; nearly all cases have fewer.
 struct OperatorMemory {
   double tables_bytes = 0.0;  ///< for all frequencies
   double search_bytes = 0.0;  ///< for the search for point sources, on the host: a basis per frequency

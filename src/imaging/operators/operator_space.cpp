@@ -61,16 +61,19 @@ PointSource mirrored(PointSource point, double wall_y_m) {
 }
 
 /// The tables' modes, then an orthonormal basis of their complement. (used microphone, mode)
-Eigen::MatrixXcd basis_of(const OperatorTables& tables, const std::vector<int>& used) {
+Eigen::MatrixXcd basis_of(const OperatorTables& tables, const FoldedPlaces& microphones, const std::vector<int>& used) {
   const auto count = static_cast<Index>(used.size());
   const auto rank = static_cast<Index>(tables.rank());
-  Eigen::MatrixXcd modes(count, rank);
-  for (Index mode = 0; mode < rank; ++mode) {
-    for (Index m = 0; m < count; ++m) {
-      modes(m, mode) = Complex(tables.modes[static_cast<std::size_t>(mode) * tables.microphones +
-                                            static_cast<std::size_t>(used[static_cast<std::size_t>(m)])]);
-    }
+  const Eigen::Map<const Eigen::MatrixXcf> of_tables(tables.modes.data(), static_cast<Index>(tables.samples), rank);
+  Eigen::MatrixXcd of_channels = Eigen::MatrixXcd::Zero(used.back() + 1, rank);
+  for (std::size_t parity = 0; parity < tables.ranks.size(); ++parity) {
+    const auto first = static_cast<Index>(tables.first_of(parity));
+    const auto of_class = static_cast<Index>(tables.ranks[parity]);
+    Eigen::MatrixXcd fields = Eigen::MatrixXcd::Zero(of_channels.rows(), of_class);
+    microphones.add_views(fields, microphones.of_views(of_tables.middleCols(first, of_class).cast<Complex>()), parity);
+    of_channels.middleCols(first, of_class) = fields;
   }
+  const Eigen::MatrixXcd modes = of_channels(used, Eigen::all);
   const Eigen::HouseholderQR<Eigen::MatrixXcd> factors(modes);
   Eigen::MatrixXcd basis = factors.householderQ() * Eigen::MatrixXcd::Identity(count, count);
   basis.leftCols(rank) = modes;
@@ -145,7 +148,8 @@ OperatorSpace::OperatorSpace(const ImagePlan& plan, std::size_t frequency, const
       used_(used_microphones(plan)),
       places_(image_places(plan)),
       nodes_(image_grid(plan.geometry)),
-      basis_(basis_of(tables, used_)),
+      folding_(tables.ranks.size() > 1 ? folding_of(plan) : unfolded(plan)),
+      basis_(basis_of(tables, folding_.microphones, used_)),
       powers_(Eigen::ArrayXd::Zero(static_cast<Index>(used_.size()))),
       bounds_(plan, grid_step_m(nodes_.pitch_x_m, plan.standoff_m), grid_step_m(nodes_.pitch_y_m, plan.standoff_m)) {
   for (std::size_t mode = 0; mode < tables.rank(); ++mode) {
@@ -371,7 +375,14 @@ Eigen::MatrixXcd OperatorSpace::image_of_modes(const Eigen::MatrixXcd& white) co
   const auto rank = static_cast<Index>(tables_->rank());
   const Eigen::Map<const Eigen::MatrixXcf> factors(tables_->factors.data(), static_cast<Index>(tables_->pixels), rank);
   const Eigen::MatrixXcf narrow = white.topRows(rank).cast<std::complex<float>>();
-  return (factors * narrow).cast<Complex>();
+  Eigen::MatrixXcd image = Eigen::MatrixXcd::Zero(static_cast<Index>(places_.pixels), white.cols());
+  for (std::size_t parity = 0; parity < tables_->ranks.size(); ++parity) {
+    const auto first = static_cast<Index>(tables_->first_of(parity));
+    const auto of_class = static_cast<Index>(tables_->ranks[parity]);
+    const Eigen::MatrixXcf of_views = factors.middleCols(first, of_class) * narrow.middleRows(first, of_class);
+    folding_.pixels.add_views(image, of_views.cast<Complex>(), parity);
+  }
+  return image;
 }
 
 Eigen::VectorXcd OperatorSpace::image_of(const FieldSource& source, std::size_t plane) const {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "imaging/operators/folded_places.hpp"
 #include "imaging/operators/operator_tables.hpp"
 #include "imaging/operators/prior.hpp"
 #include "imaging/sources/field_source.hpp"
@@ -82,6 +83,7 @@ class OperatorSpace : public SourceSpace {
   std::vector<int> used_;
   ImagePlaces places_;
   ImageGrid nodes_;         ///< grid that defines the array's extent and pitch
+  Folding folding_;         ///< folding of the tables
   Eigen::MatrixXcd basis_;  ///< (used microphone, mode)
   Eigen::ArrayXd powers_;
   PointBounds bounds_;

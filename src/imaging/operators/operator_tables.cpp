@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,11 +42,10 @@ Index first_of_largest(const Eigen::VectorXd& diagonal) {
   return pivot;
 }
 
-/// (microphone, column): its product with its adjoint is the covariance, up to `tolerance` of the trace.
-Eigen::MatrixXcd pivoted_cholesky(const Eigen::MatrixXcd& covariance, double tolerance) {
+/// (microphone, column): its product with its adjoint is the covariance, up to `enough` of the trace.
+Eigen::MatrixXcd pivoted_cholesky(const Eigen::MatrixXcd& covariance, double enough) {
   const Index count = covariance.rows();
   Eigen::VectorXd diagonal = covariance.diagonal().real();
-  const double enough = tolerance * diagonal.sum();
   Eigen::MatrixXcd factor(count, count);
   Index rank = 0;
   while (rank < count && diagonal.sum() > enough) {
@@ -66,11 +66,14 @@ Eigen::MatrixXcd pivoted_cholesky(const Eigen::MatrixXcd& covariance, double tol
   return factor.leftCols(rank);
 }
 
-/// Modes of a covariance, by the pivoted Cholesky factor that leaves at most `tolerance` of the trace and the
-/// eigenvalues of its small Gram matrix (Harbrecht, Peters and Schneider 2012). Of pivots that are equal but for
-/// rounding, as on a regular grid, the first is taken, so that the modes do not depend on rounding.
-OperatorModes operator_modes(const Eigen::MatrixXcd& covariance, double tolerance) {
-  const Eigen::MatrixXcd factor = pivoted_cholesky(covariance, tolerance);
+/// Modes of a covariance, by the pivoted Cholesky factor that leaves at most `enough` of the trace and the eigenvalues
+/// of its small Gram matrix (Harbrecht, Peters and Schneider 2012). Of pivots that are equal but for rounding, as on a
+/// regular grid, the first is taken, so that the modes do not depend on rounding.
+OperatorModes operator_modes(const Eigen::MatrixXcd& covariance, double enough) {
+  const Eigen::MatrixXcd factor = pivoted_cholesky(covariance, enough);
+  if (factor.cols() == 0) {  // the solver refuses odd fields over a single row, which are 0
+    return {.modes = factor, .powers = Eigen::VectorXd(0)};
+  }
   Eigen::MatrixXcd gram = Eigen::MatrixXcd::Zero(factor.cols(), factor.cols());
   gram.selfadjointView<Eigen::Lower>().rankUpdate(factor.adjoint());
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXcd> solver(gram);  // reads the lower half
@@ -86,39 +89,27 @@ OperatorModes operator_modes(const Eigen::MatrixXcd& covariance, double toleranc
 
 }  // namespace
 
-OperatorModel make_operator_model(const PriorTransfer& transfer, double tolerance, double share) {
-  const Eigen::MatrixXcd& to_microphones = transfer.to_microphones;
-  const double scale = static_cast<double>(to_microphones.rows()) / to_microphones.squaredNorm();
-  Eigen::MatrixXcd covariance = Eigen::MatrixXcd::Zero(to_microphones.rows(), to_microphones.rows());
-  covariance.selfadjointView<Eigen::Lower>().rankUpdate(to_microphones, scale);
-  if (share > 0.0) {
-    covariance.selfadjointView<Eigen::Lower>().rankUpdate(transfer.behind_to_microphones, share * scale);
+OperatorModel make_operator_model(const PriorCovariances& prior, double tolerance, double share) {
+  OperatorModel model{.classes = {}, .image_power = prior.image_power};
+  const auto covariance_of = [&](std::size_t parity) -> Eigen::MatrixXcd {
+    const Eigen::MatrixXcd& of_front = prior.front[parity].microphones;
+    return share > 0.0 ? of_front + share * prior.behind[parity].microphones : of_front;
+  };
+  double trace = 0.0;
+  for (std::size_t parity = 0; parity < prior.front.size(); ++parity) {
+    trace += covariance_of(parity).trace().real();
   }
-  covariance.triangularView<Eigen::StrictlyUpper>() = covariance.adjoint();
-  OperatorModel model{.at_microphones = operator_modes(covariance, tolerance), .images = {}};
-  const Eigen::MatrixXcd from_modes = scale * (to_microphones.adjoint() * model.at_microphones.modes);
-  for (const Eigen::MatrixXcd& to_image : transfer.to_images) {
-    model.images.emplace_back(to_image * from_modes);
-  }
-  if (!transfer.behind_to_images.empty()) {
-    const Eigen::MatrixXcd behind_from_modes =
-        share * scale * (transfer.behind_to_microphones.adjoint() * model.at_microphones.modes);
-    for (const Eigen::MatrixXcd& to_image : transfer.behind_to_images) {
-      model.images.emplace_back(to_image * behind_from_modes);
+  const double enough = tolerance * trace / static_cast<double>(prior.front.size());
+  for (std::size_t parity = 0; parity < prior.front.size(); ++parity) {
+    OperatorClass& of_class = model.classes.emplace_back();
+    of_class.at_microphones = operator_modes(covariance_of(parity), enough);
+    for (const Eigen::MatrixXcd& image : prior.front[parity].images) {
+      of_class.images.emplace_back(image * of_class.at_microphones.modes);
+    }
+    for (std::size_t plane = 0; !prior.behind.empty() && plane < prior.behind[parity].images.size(); ++plane) {
+      of_class.images.emplace_back(share * prior.behind[parity].images[plane] * of_class.at_microphones.modes);
     }
   }
-  model.prior_power = scale * transfer.to_images.front().squaredNorm();
-  return model;
-}
-
-OperatorModel make_operator_model(const Eigen::MatrixXcd& microphones, const std::vector<Eigen::MatrixXcd>& images,
-                                  double prior_power, double tolerance) {
-  const double scale = static_cast<double>(microphones.rows()) / microphones.trace().real();
-  OperatorModel model{.at_microphones = operator_modes(scale * microphones, tolerance), .images = {}};
-  for (const Eigen::MatrixXcd& image : images) {
-    model.images.emplace_back(scale * image * model.at_microphones.modes);
-  }
-  model.prior_power = scale * prior_power;
   return model;
 }
 
@@ -127,7 +118,7 @@ namespace {
 using ComplexF = std::complex<float>;
 
 /// Must change when models get other values.
-constexpr std::string_view kModelVersion = "operators 2";
+constexpr std::string_view kModelVersion = "operators 3";
 /// Least size of a file on disk beyond its value.
 constexpr std::uint64_t kHeaderBytes = 64;
 
@@ -197,6 +188,7 @@ class ValueReader {
 
 std::vector<unsigned char> bytes_of(const OperatorTables& tables) {
   ValueWriter writer;
+  writer.add_all(tables.ranks);
   writer.add_all(tables.modes);
   writer.add_all(tables.powers);
   writer.add_all(tables.image_powers);
@@ -208,18 +200,20 @@ std::vector<unsigned char> bytes_of(const OperatorTables& tables) {
 
 /// Returns nullopt if the sizes of the bytes do not match the plan.
 std::optional<OperatorTables> tables_of(std::span<const unsigned char> bytes, const ImagePlan& plan,
-                                        const ImagePlaces& images) {
+                                        const Folding& folding) {
   OperatorTables tables;
-  tables.microphones = static_cast<std::size_t>(plan.geometry.channels());
-  tables.pixels = images.pixels;
+  tables.samples = folding.microphones.samples();
+  tables.pixels = folding.pixels.samples();
   ValueReader reader(bytes);
-  const bool is_whole = reader.take_all(tables.modes) && reader.take_all(tables.powers) &&
-                        reader.take_all(tables.image_powers) && reader.take_all(tables.log_sums) &&
-                        reader.take_all(tables.errors) && reader.take_all(tables.factors) && reader.is_at_end();
-  const bool fits = is_whole && tables.modes.size() == tables.rank() * tables.microphones &&
-                    tables.image_powers.size() == tables.rank() && tables.log_sums.size() == kNoiseSteps &&
-                    tables.errors.size() == kNoiseSteps * kErrorTerms &&
-                    tables.factors.size() == tables.rank() * plan.images_per_frequency() * images.pixels;
+  const bool is_whole = reader.take_all(tables.ranks) && reader.take_all(tables.modes) &&
+                        reader.take_all(tables.powers) && reader.take_all(tables.image_powers) &&
+                        reader.take_all(tables.log_sums) && reader.take_all(tables.errors) &&
+                        reader.take_all(tables.factors) && reader.is_at_end();
+  const bool fits =
+      is_whole && tables.ranks.size() == folding.classes() && tables.first_of(folding.classes()) == tables.rank() &&
+      tables.modes.size() == tables.rank() * tables.samples && tables.image_powers.size() == tables.rank() &&
+      tables.log_sums.size() == kNoiseSteps && tables.errors.size() == kNoiseSteps * kErrorTerms &&
+      tables.factors.size() == tables.rank() * plan.images_per_frequency() * tables.pixels;
   return fits ? std::optional(std::move(tables)) : std::nullopt;
 }
 
@@ -247,35 +241,47 @@ std::array<double, kErrorTerms> error_terms(const Eigen::ArrayXd& powers, const 
 
 }  // namespace
 
+std::size_t OperatorTables::first_of(std::size_t parity) const {
+  return std::accumulate(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(parity), std::size_t{0});
+}
+
 OperatorTables make_operator_tables(const ImagePlan& plan, const OperatorModel& model) {
-  const std::vector<int> used = used_microphones(plan);
-  const Eigen::MatrixXcd& modes = model.at_microphones.modes;
-  const Eigen::VectorXd& powers = model.at_microphones.powers;
-  const Eigen::ArrayXd image_powers = model.images.front().cwiseAbs2().colwise().sum().transpose().array();
+  const FoldedPlaces pixels = (model.classes.size() > 1 ? folding_of(plan) : unfolded(plan)).pixels;
   OperatorTables tables;
-  tables.microphones = static_cast<std::size_t>(plan.geometry.channels());
-  tables.pixels = static_cast<std::size_t>(model.images.front().rows());
-  tables.modes.assign(static_cast<std::size_t>(powers.size()) * tables.microphones, ComplexF());
-  for (Index mode = 0; mode < powers.size(); ++mode) {
-    for (std::size_t m = 0; m < used.size(); ++m) {
-      tables.modes[static_cast<std::size_t>(mode) * tables.microphones + static_cast<std::size_t>(used[m])] =
-          narrowed(modes(static_cast<Index>(m), mode));
+  tables.samples = static_cast<std::size_t>(model.classes.front().at_microphones.modes.rows());
+  tables.pixels = pixels.samples();
+  Eigen::VectorXd powers;
+  Eigen::VectorXd image_powers;
+  const auto append = [](Eigen::VectorXd& to, const Eigen::VectorXd& values) {
+    to.conservativeResize(to.size() + values.size());
+    to.tail(values.size()) = values;
+  };
+  for (const OperatorClass& of_class : model.classes) {
+    const Eigen::MatrixXcd& modes = of_class.at_microphones.modes;
+    tables.ranks.push_back(static_cast<std::uint64_t>(modes.cols()));
+    for (const Complex& value : modes.reshaped()) {
+      tables.modes.push_back(narrowed(value));
     }
+    append(powers, of_class.at_microphones.powers);
+    append(image_powers, of_class.images.front().cwiseAbs2().colwise().sum().transpose());
+  }
+  for (Index mode = 0; mode < powers.size(); ++mode) {
     tables.powers.push_back(static_cast<float>(powers(mode)));
     tables.image_powers.push_back(static_cast<float>(image_powers(mode)));
   }
+  const double outside = static_cast<double>(used_microphones(plan).size()) - static_cast<double>(powers.size());
   for (int step = 0; step < kNoiseSteps; ++step) {
     const double noise = noise_step(step);
-    const double outside = static_cast<double>(used.size()) - static_cast<double>(powers.size());
     tables.log_sums.push_back(static_cast<float>((powers.array() + noise).log().sum() + outside * std::log(noise)));
-    for (const double term : error_terms(powers.array(), image_powers, model.prior_power, noise)) {
+    for (const double term : error_terms(powers.array(), image_powers.array(), model.image_power, noise)) {
       tables.errors.push_back(static_cast<float>(term));
     }
   }
-  for (const Eigen::MatrixXcd& image : model.images) {
-    for (Index mode = 0; mode < image.cols(); ++mode) {
-      for (Index pixel = 0; pixel < image.rows(); ++pixel) {
-        tables.factors.push_back(narrowed(image(pixel, mode)));
+  for (std::size_t plane = 0; plane < model.classes.front().images.size(); ++plane) {
+    for (const OperatorClass& of_class : model.classes) {
+      const Eigen::MatrixXcd factors = pixels.of_views(of_class.images[plane]);
+      for (const Complex& value : factors.reshaped()) {
+        tables.factors.push_back(narrowed(value));
       }
     }
   }
@@ -315,18 +321,23 @@ ocl::CacheKey OperatorCache::key_of(const ImagePlan& plan, const std::vector<Eig
   writer.add_all(images.normals);
   writer.add<std::uint64_t>(images.pixels);
   writer.add_all(sources);
+  writer.add<std::uint64_t>(folding_of(plan).classes());
   if (plan.sources && !plan.sources->templates.empty()) {
     const std::vector<std::complex<double>>& all = plan.sources->templates;
     const auto count = static_cast<std::ptrdiff_t>(all.size() / plan.frequencies_hz.size());
     const auto first = all.begin() + static_cast<std::ptrdiff_t>(frequency) * count;
     writer.add_all(std::vector<std::complex<double>>(first, first + count));
   }
-  for (const double value :
-       {plan.frequencies_hz[frequency], plan.medium.sound_speed_m_s, plan.medium.density_kg_m3,
-        OperatorSettings::kModesTolerance, operators.wall.y_m.value_or(std::nan("")), operators.wall.reflection}) {
+  for (const double value : {plan.frequencies_hz[frequency], plan.medium.sound_speed_m_s, plan.medium.density_kg_m3,
+                             OperatorSettings::kModesTolerance, kLeastMode, kEqualPivots,
+                             operators.wall.y_m.value_or(std::nan("")), operators.wall.reflection}) {
     writer.add(value);
   }
   if (plan.separates()) {
+    const SourcesBehind behind = sources_behind(plan, frequency);
+    writer.add_all(behind.places_m);
+    writer.add_all(behind.directions);
+    writer.add(kWavesBehind);
     writer.add(share);
   }
   return ocl::cache_key({kModelVersion, name_of(plan.holography.quantity), writer.text()});
@@ -334,28 +345,29 @@ ocl::CacheKey OperatorCache::key_of(const ImagePlan& plan, const std::vector<Eig
 
 std::vector<OperatorTables> OperatorCache::tables(const ImagePlan& plan, const std::vector<Eigen::Vector3d>& sources,
                                                   std::size_t frequency, bool& was_stored) const {
-  std::optional<PriorTransfer> transfer;
+  const Folding folding = folding_of(plan);
+  std::optional<PriorCovariances> prior;
   std::vector<OperatorTables> of_shares;
   for (const double share : shares_behind(plan)) {
     const ocl::CacheKey key = key_of(plan, sources, frequency, share);
     const std::optional<std::vector<unsigned char>> stored = files_.load(key);
-    std::optional<OperatorTables> found = stored ? tables_of(*stored, plan, image_places(plan)) : std::nullopt;
+    std::optional<OperatorTables> found = stored ? tables_of(*stored, plan, folding) : std::nullopt;
     if (found) {
       used_bytes_ += stored->size() + kHeaderBytes;
       of_shares.push_back(std::move(*found));
       continue;
     }
-    if (!transfer) {
-      transfer = make_transfer(plan, sources, frequency);
+    if (!prior) {
+      prior = make_covariances(plan, sources, frequency, folding);
     }
     of_shares.push_back(
-        make_operator_tables(plan, make_operator_model(*transfer, OperatorSettings::kModesTolerance, share)));
+        make_operator_tables(plan, make_operator_model(*prior, OperatorSettings::kModesTolerance, share)));
     const std::vector<unsigned char> bytes = bytes_of(of_shares.back());
     if (takes(bytes.size() + kHeaderBytes)) {
       files_.store(key, bytes);
     }
   }
-  was_stored = !transfer;
+  was_stored = !prior;
   return of_shares;
 }
 

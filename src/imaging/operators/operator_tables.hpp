@@ -19,40 +19,45 @@ struct OperatorModes {
   Eigen::VectorXd powers;  ///< [mode], descending
 };
 
-/// An operator imager's model at one frequency, in double precision; the prior's mean power at a microphone is 1.
-struct OperatorModel {
-  OperatorModes at_microphones;  ///< modes of the used microphones
+/// A parity class of an operator imager's model.
+struct OperatorClass {
+  OperatorModes at_microphones;  ///< modes of the microphones' samples
   /// Maps modes, divided by power + noise, to the images of the surface, then of what comes from behind, if it is told
-  /// apart. [plane](pixel, mode)
+  /// apart. [plane](folded pixel, mode)
   std::vector<Eigen::MatrixXcd> images;
-  double prior_power = 0.0;  ///< the prior's variance, summed over the first plane's image
 };
 
-/// The model of sources of equal power, independent of each other, where C = G G^H and B = H G^H
-/// (docs/how/operators.md); those behind the array have `share` of that power.
-OperatorModel make_operator_model(const PriorTransfer& transfer, double tolerance, double share = 0.0);
-/// The model of given covariances: of the microphones, and of images with them, in the scale of the first. prior_power:
-/// of the first image.
-OperatorModel make_operator_model(const Eigen::MatrixXcd& microphones, const std::vector<Eigen::MatrixXcd>& images,
-                                  double prior_power, double tolerance);
+/// An operator imager's model at one frequency, in double precision; the prior's mean power at a microphone is 1.
+struct OperatorModel {
+  std::vector<OperatorClass> classes;
+  double image_power = 0.0;  ///< the prior's variance, summed over the first plane's image
+};
+
+/// The model of C and B (docs/how/operators.md), where sources behind the array have `share` of the others' power.
+/// Modes leave at most `tolerance` of the trace.
+OperatorModel make_operator_model(const PriorCovariances& prior, double tolerance, double share = 0.0);
 
 /// Values per step of noise for the expected error of the first plane's image (docs/how/operators.md): the noise's part
 /// of the squared error for t = 1; the unresolved part for a scale of 1; 1 over the sum of g w; then, of g over that
 /// sum, the sums of g, (g w)^2, g^2 w and g^2; 0.
 inline constexpr std::size_t kErrorTerms = 8;
 
-/// Tables of a model at one frequency for the device, in float32.
+/// Tables of a model at one frequency for the device, in float32. Modes are those of the first class, then of the
+/// second one, and so on.
 struct OperatorTables {
-  std::size_t microphones = 0;               ///< all of the array, including those left out
-  std::size_t pixels = 0;                    ///< per plane
-  std::vector<std::complex<float>> modes;    ///< [mode][microphone], 0 for those left out
-  std::vector<float> powers;                 ///< [mode]
+  std::size_t samples = 0;                   ///< microphones of a class
+  std::size_t pixels = 0;                    ///< folded, per plane
+  std::vector<std::uint64_t> ranks;          ///< [class], number of modes
+  std::vector<std::complex<float>> modes;    ///< [mode][sample]
+  std::vector<float> powers;                 ///< [mode], descending in each class
   std::vector<float> image_powers;           ///< [mode], summed over the first plane's image
   std::vector<float> log_sums;               ///< [kNoiseSteps]
   std::vector<float> errors;                 ///< [kNoiseSteps][kErrorTerms]
-  std::vector<std::complex<float>> factors;  ///< [plane][mode][pixel], planes of OperatorModel::images
+  std::vector<std::complex<float>> factors;  ///< [plane][mode][folded pixel], of each view of it
 
   [[nodiscard]] std::size_t rank() const { return powers.size(); }
+  /// Number of modes of the classes before this one.
+  [[nodiscard]] std::size_t first_of(std::size_t parity) const;
   friend bool operator==(const OperatorTables&, const OperatorTables&) = default;
 };
 
@@ -73,7 +78,8 @@ class OperatorCache {
   /// were stored.
   [[nodiscard]] std::vector<OperatorTables> tables(const ImagePlan& plan, const std::vector<Eigen::Vector3d>& sources,
                                                    std::size_t frequency, bool& was_stored) const;
-  /// Key of microphones, imaged places, sources, wall, quantity, medium, tolerance, frequency and share behind.
+  /// Key of all that a model depends on: microphones, imaged places, the prior's sources of both sides, classes, wall,
+  /// quantity, medium, tolerance, frequency and share behind.
   [[nodiscard]] static ocl::CacheKey key_of(const ImagePlan& plan, const std::vector<Eigen::Vector3d>& sources,
                                             std::size_t frequency, double share = 0.0);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <typeinfo>
 #include <utility>
 
@@ -22,47 +23,76 @@ namespace {
 constexpr std::string_view kOperatorsStage = "imaging/operators";
 constexpr std::size_t kOperatorBlock = 32;
 constexpr std::size_t kOperatorGroup = 256;  ///< on GPUs
-/// Local memory beside the modes: sums, parts of sums, pixels.
-constexpr std::size_t kBesideModesBytes = 8192;
+constexpr std::size_t kFoldedLanes = 8;      ///< folded pixels of a group on GPUs: more groups than with 32
+/// Local memory beside the modes, and for sums of each class of pixels.
+constexpr std::size_t kBesideModesBytes = 12288;
+constexpr std::size_t kOfClassBytes = 2304;
 
 std::size_t in_blocks(std::size_t count) { return (count + kOperatorBlock - 1) / kOperatorBlock; }
 
-/// [block of modes][microphone][re, im][32]
-void append_operator_modes(std::vector<float>& to, const OperatorTables& tables, std::size_t modes) {
-  for (std::size_t first = 0; first < modes; first += kOperatorBlock) {
-    for (std::size_t microphone = 0; microphone < tables.microphones; ++microphone) {
-      for (int part = 0; part < 2; ++part) {
-        for (std::size_t mode = first; mode < first + kOperatorBlock; ++mode) {
-          const std::complex<float> value =
-              mode < tables.rank() ? tables.modes[mode * tables.microphones + microphone] : std::complex<float>();
-          to.push_back(part == 0 ? value.real() : value.imag());
+/// [class][block of modes][sample][re, im][32]
+void append_operator_modes(std::vector<float>& to, const OperatorTables& tables, std::size_t class_modes) {
+  for (std::size_t parity = 0; parity < tables.ranks.size(); ++parity) {
+    const std::complex<float>* const of_class = tables.modes.data() + tables.first_of(parity) * tables.samples;
+    for (std::size_t first = 0; first < class_modes; first += kOperatorBlock) {
+      for (std::size_t sample = 0; sample < tables.samples; ++sample) {
+        for (int part = 0; part < 2; ++part) {
+          for (std::size_t mode = first; mode < first + kOperatorBlock; ++mode) {
+            const std::complex<float> value =
+                mode < tables.ranks[parity] ? of_class[mode * tables.samples + sample] : std::complex<float>();
+            to.push_back(part == 0 ? value.real() : value.imag());
+          }
         }
       }
     }
   }
 }
 
-/// [block of pixels][mode][re, im][32]
+/// [block of folded pixels][class][mode][re, im][lanes]
 void append_operator_factors(std::vector<float>& to, const OperatorTables& tables, std::size_t plane,
-                             std::size_t modes) {
+                             std::size_t class_modes, std::size_t lanes) {
   const std::complex<float>* const of_plane = tables.factors.data() + plane * tables.rank() * tables.pixels;
-  for (std::size_t first = 0; first < tables.pixels; first += kOperatorBlock) {
-    for (std::size_t mode = 0; mode < modes; ++mode) {
-      for (int part = 0; part < 2; ++part) {
-        for (std::size_t pixel = first; pixel < first + kOperatorBlock; ++pixel) {
-          const std::complex<float> value = mode < tables.rank() && pixel < tables.pixels
-                                                ? of_plane[mode * tables.pixels + pixel]
-                                                : std::complex<float>();
-          to.push_back(part == 0 ? value.real() : value.imag());
+  for (std::size_t first = 0; first < tables.pixels; first += lanes) {
+    for (std::size_t parity = 0; parity < tables.ranks.size(); ++parity) {
+      const std::complex<float>* const of_class = of_plane + tables.first_of(parity) * tables.pixels;
+      for (std::size_t mode = 0; mode < class_modes; ++mode) {
+        for (int part = 0; part < 2; ++part) {
+          for (std::size_t pixel = first; pixel < first + lanes; ++pixel) {
+            const std::complex<float> value = mode < tables.ranks[parity] && pixel < tables.pixels
+                                                  ? of_class[mode * tables.pixels + pixel]
+                                                  : std::complex<float>();
+            to.push_back(part == 0 ? value.real() : value.imag());
+          }
         }
       }
     }
   }
 }
 
-void append_padded(std::vector<float>& to, const std::vector<float>& values, std::size_t count) {
+/// [class][mode]
+void append_padded(std::vector<float>& to, const std::vector<float>& values, const OperatorTables& tables,
+                   std::size_t class_modes) {
+  for (std::size_t parity = 0; parity < tables.ranks.size(); ++parity) {
+    const auto first = values.begin() + static_cast<std::ptrdiff_t>(tables.first_of(parity));
+    to.insert(to.end(), first, first + static_cast<std::ptrdiff_t>(tables.ranks[parity]));
+    to.resize(to.size() + class_modes - tables.ranks[parity], 0.0F);
+  }
+}
+
+template <class T>
+void append(std::vector<T>& to, const std::vector<T>& values) {
   to.insert(to.end(), values.begin(), values.end());
-  to.resize(to.size() + count - values.size(), 0.0F);
+}
+
+/// [sample][view]; a view whose place stands before is -1 if `once` is set.
+std::vector<std::int32_t> views_of(const FoldedPlaces& places, bool once) {
+  std::vector<std::int32_t> views;
+  for (std::size_t sample = 0; sample < places.samples(); ++sample) {
+    for (std::size_t view = 0; view < places.classes(); ++view) {
+      views.push_back(once && places.is_repeated(sample, view) ? -1 : places.at(sample, view));
+    }
+  }
+  return views;
 }
 
 }  // namespace
@@ -75,7 +105,9 @@ std::string obstacle_to_operators(const ocl::DeviceInfo& device, const ImagePlan
   if (microphones == 0) {
     return "an array whose microphones are all masked";
   }
-  const std::size_t bytes = 2 * sizeof(float) * kOperatorBlock * in_blocks(microphones) + kBesideModesBytes;
+  const Folding folding = folding_of(plan);
+  const std::size_t modes = folding.classes() * kOperatorBlock * in_blocks(folding.microphones.samples());
+  const std::size_t bytes = 2 * sizeof(float) * modes + kBesideModesBytes + kOfClassBytes * folding.classes();
   if (bytes > device.local_memory_bytes) {
     return fmt::format("{} microphones in {} bytes of local memory; it needs {}", microphones,
                        device.local_memory_bytes, bytes);
@@ -97,22 +129,27 @@ Operators::Operators(const ocl::Device& device, const ImagePlan& plan, std::vect
       frequencies_(plan.frequencies_hz.size()),
       planes_(plan.images_per_frequency()),
       shares_(shares_behind(plan).size()),
-      pixels_(tables.front().pixels),
-      source_table_{.values = tables.front().microphones, .planes = planes_, .pixels = pixels_},
+      folding_(tables.front().ranks.size() > 1 ? folding_of(plan) : unfolded(plan)),
+      pixels_(image_places(plan).pixels),
+      source_table_{.values = to_size(plan.geometry.channels()), .planes = planes_, .pixels = pixels_},
       group_(device.info().is_gpu ? kOperatorGroup : 1),
+      pixel_lanes_(group_ > 1 && folding_.classes() > 1 ? kFoldedLanes : kOperatorBlock),
       device_(device),
       arena_(std::string(kOperatorsStage)),
       microphones_(device, plan),
       always_conditions_(!plan.input_is_finite || !plan.gains.empty()),
       conditions_(always_conditions_ || !plan.dead_channels.empty()) {
   std::size_t most = 1;
+  std::size_t most_of_class = 1;
   for (const OperatorTables& one : tables) {
     most = std::max(most, one.rank());
+    most_of_class = std::max<std::size_t>(most_of_class, *std::max_element(one.ranks.begin(), one.ranks.end()));
   }
-  modes_ = kOperatorBlock * in_blocks(most);
+  class_modes_ = kOperatorBlock * in_blocks(most_of_class);
   description_ =
-      fmt::format("dense operators, at most {} modes of {} microphones, groups of {}{}", most,
-                  used_microphones(plan).size(), group_, plan.separates() ? ", waves from behind told apart" : "");
+      fmt::format("dense operators{}, at most {} modes of {} microphones, groups of {}{}",
+                  folding_.classes() > 1 ? " of four parity classes" : "", most, used_microphones(plan).size(), group_,
+                  plan.separates() ? ", waves from behind told apart" : "");
   allocate(tables);
   build();
   if (searches_points(plan)) {
@@ -128,26 +165,30 @@ void Operators::allocate(const std::vector<OperatorTables>& tables) {
   std::vector<float> noises;
   std::vector<float> errors;
   std::vector<float> factors;
-  modes.reserve(tables.size() * modes_ * tables.front().microphones * 2);
-  factors.reserve(tables.size() * planes_ * in_blocks(pixels_) * modes_ * 2 * kOperatorBlock);
+  const std::size_t all_modes = folding_.classes() * class_modes_;
+  modes.reserve(tables.size() * all_modes * folding_.microphones.samples() * 2);
+  factors.reserve(tables.size() * planes_ * pixel_blocks() * all_modes * 2 * pixel_lanes_);
   for (int step = 0; step < kNoiseSteps; ++step) {
     noises.push_back(static_cast<float>(noise_step(step)));
   }
   for (const OperatorTables& one : tables) {
-    append_operator_modes(modes, one, modes_);
-    append_padded(powers, one.powers, modes_);
-    append_padded(image_powers, one.image_powers, modes_);
-    append_padded(log_sums, one.log_sums, one.log_sums.size());
-    append_padded(errors, one.errors, one.errors.size());
+    append_operator_modes(modes, one, class_modes_);
+    append_padded(powers, one.powers, one, class_modes_);
+    append_padded(image_powers, one.image_powers, one, class_modes_);
+    append(log_sums, one.log_sums);
+    append(errors, one.errors);
   }
   for (std::size_t plane = 0; plane < planes_; ++plane) {
     for (const OperatorTables& one : tables) {
-      append_operator_factors(factors, one, plane, modes_);
+      append_operator_factors(factors, one, plane, class_modes_, pixel_lanes_);
     }
   }
-  std::vector<std::uint8_t> used(tables.front().microphones, 0);
-  for (const int channel : used_microphones(plan_)) {
-    used[to_size(channel)] = 1;
+  const std::vector<std::int32_t> folds = views_of(folding_.microphones, false);
+  const std::vector<std::int32_t> views = views_of(folding_.pixels, true);
+  std::vector<float> scales;
+  for (std::size_t sample = 0; sample < folding_.microphones.samples(); ++sample) {
+    scales.push_back(
+        static_cast<float>(std::sqrt(folding_.microphones.count(sample)) / static_cast<double>(folding_.classes())));
   }
   std::vector<std::uint8_t> on_surface(pixels_, 1);
   for (std::size_t pixel = 0; plan_.surface && pixel < pixels_; ++pixel) {
@@ -156,15 +197,17 @@ void Operators::allocate(const std::vector<OperatorTables>& tables) {
   const std::size_t steps = shares_ * to_size(kNoiseSteps);
   const std::vector<std::int32_t> memories(2 * frequencies_ * 2 * (steps + 3), 0);
   arena_.reserve<float>("MODES", modes.size());
-  arena_.reserve<std::uint8_t>("USED", used.size());
-  arena_.reserve<std::complex<float>>("COEFFICIENTS", plan_.holograms() * shares_ * modes_);
-  arena_.reserve<float>("RESTS", plan_.holograms() * shares_ * in_blocks(used.size()));
+  arena_.reserve<std::int32_t>("FOLDS", folds.size());
+  arena_.reserve<float>("SCALES", scales.size());
+  arena_.reserve<std::complex<float>>("COEFFICIENTS", plan_.holograms() * shares_ * all_modes);
+  arena_.reserve<float>("RESTS", plan_.holograms() * shares_ * rest_blocks());
   arena_.reserve<float>("POWERS", powers.size());
   arena_.reserve<float>("IMAGE_POWERS", image_powers.size());
   arena_.reserve<float>("LOG_SUMS", log_sums.size());
   arena_.reserve<float>("NOISES", noises.size());
   arena_.reserve<float>("ERRORS", errors.size());
   arena_.reserve<float>("FACTORS", factors.size());
+  arena_.reserve<std::int32_t>("VIEWS", views.size());
   arena_.reserve<std::uint8_t>("ON_SURFACE", on_surface.size());
   arena_.reserve<float>("PRIORS", plan_.holograms() * steps);
   arena_.reserve<std::int32_t>("NOISE_RECORDS", plan_.holograms() * (steps + 2));
@@ -177,29 +220,39 @@ void Operators::allocate(const std::vector<OperatorTables>& tables) {
   waves_ = arena_.part<float>(device_, "WAVES");
   device_.enqueue_fill(waves_, 0.0F, kOperatorsStage);
   if (may_have_sources) {
-    residuals_ = device_.allocate<std::complex<float>>(plan_.holograms() * used.size(), kOperatorsStage);
+    residuals_ = device_.allocate<std::complex<float>>(plan_.holograms() * source_table_.values, kOperatorsStage);
   }
   const auto put = [&]<class T>(const std::string& name, const std::vector<T>& values) {
     (void)arena_.part<T>(device_, name, values);
   };
   put("MODES", modes);
-  put("USED", used);
+  put("FOLDS", folds);
+  put("SCALES", scales);
   put("POWERS", powers);
   put("IMAGE_POWERS", image_powers);
   put("LOG_SUMS", log_sums);
   put("NOISES", noises);
   put("ERRORS", errors);
   put("FACTORS", factors);
+  put("VIEWS", views);
   put("ON_SURFACE", on_surface);
   memories_ = arena_.part<std::int32_t>(device_, "MEMORIES", memories);
   incomplete_.fill(device_, arena_, plan_);
 }
 
+std::size_t Operators::rest_blocks() const { return folding_.classes() * in_blocks(folding_.microphones.samples()); }
+
+std::size_t Operators::pixel_blocks() const { return (folding_.pixels.samples() + pixel_lanes_ - 1) / pixel_lanes_; }
+
 void Operators::build() {
   ocl::Defines defines = {{"MICROPHONES", std::to_string(plan_.geometry.channels())},
                           {"USED", std::to_string(used_microphones(plan_).size())},
-                          {"MODES", std::to_string(modes_)},
+                          {"CLASSES", std::to_string(folding_.classes())},
+                          {"SAMPLES", std::to_string(folding_.microphones.samples())},
+                          {"CLASS_MODES", std::to_string(class_modes_)},
                           {"PIXELS", std::to_string(pixels_)},
+                          {"FOLDED_PIXELS", std::to_string(folding_.pixels.samples())},
+                          {"PIXEL_LANES", std::to_string(pixel_lanes_)},
                           {"PLANES", std::to_string(planes_)},
                           {"SHARES", std::to_string(shares_)},
                           {"GRID", std::to_string(shares_ * to_size(kNoiseSteps))},
@@ -282,9 +335,9 @@ void Operators::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status
   }
   const ComplexBuffer& measured = has_sources_ ? residuals_ : usable;
   to_modes_.set(measured_, measured);
-  to_modes_.enqueue(launch(shares_ * in_blocks(modes_), holograms));
+  to_modes_.enqueue(launch(shares_ * folding_.classes() * in_blocks(class_modes_), holograms));
   to_rests_.set(explained_, measured);
-  to_rests_.enqueue(launch(shares_ * in_blocks(to_size(plan_.geometry.channels())), holograms));
+  to_rests_.enqueue(launch(shares_ * rest_blocks(), holograms));
   to_noise_.enqueue(launch(1, holograms));
   // Frames that are enqueued once more, as after a search, are remembered once.
   turn_ = last_first_ == hops().first ? 1 - turn_ : turn_;
@@ -292,7 +345,7 @@ void Operators::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status
   incomplete_.enqueue(device_, hops());
   const MemoryPlace place = memory_place(hops().first);
   to_images_.set(of_frames_, static_cast<std::int32_t>(frames), turn_, place.half, place.age, status);
-  to_images_.enqueue(launch(in_blocks(pixels_), holograms * planes_));
+  to_images_.enqueue(launch(pixel_blocks(), holograms * planes_));
   turn_ = 1 - turn_;
   pass_hops(frames);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cl/memory.hpp"
+#include "imaging/operators/folded_places.hpp"
 #include "imaging/operators/operator_tables.hpp"
 #include "imaging/priors/microphones.hpp"
 #include "imaging/shared/imager.hpp"
@@ -38,16 +39,22 @@ class Operators : public Imager {
   void allocate(const std::vector<OperatorTables>& tables);
   void build();
   void set_results() final;
+  /// Groups of to_rests_ per hologram and share.
+  [[nodiscard]] std::size_t rest_blocks() const;
+  /// Groups of to_images_ per image.
+  [[nodiscard]] std::size_t pixel_blocks() const;
 
   ImagePlan plan_;
   std::string description_;
   std::size_t frequencies_;
   std::size_t planes_;  ///< images of the surface, then those of what comes from behind
   std::size_t shares_;  ///< models of each frequency
-  std::size_t pixels_;
+  Folding folding_;     ///< folding of the models
+  std::size_t pixels_;  ///< pixels of an image
   SourceTable source_table_;
-  std::size_t modes_ = 0;  ///< modes of the frequency that has most, in whole blocks
+  std::size_t class_modes_ = 0;  ///< modes of the frequency and class that has most, in whole blocks
   std::size_t group_;
+  std::size_t pixel_lanes_;                  ///< folded pixels of a group of to_images_
   std::int32_t turn_ = 0;                    ///< index of the copy of the memories that is read next
   std::optional<std::uint64_t> last_first_;  ///< hop of the first frame of the last enqueue()
   ocl::Device device_;

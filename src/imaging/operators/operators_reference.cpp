@@ -7,6 +7,7 @@
 #include <numbers>
 #include <utility>
 
+#include "imaging/operators/folded_places.hpp"
 #include "imaging/operators/operator_space.hpp"
 #include "imaging/operators/prior.hpp"
 #include "imaging/shared/imager_reference.hpp"
@@ -53,19 +54,18 @@ Complex source_quantity(const Vector3d& at_m, const Vector3d& normal, const Vect
   return pressure;
 }
 
-/// L L^H of the pivoted Cholesky factor that leaves at most `tolerance` of the trace, written element by element. Of
-/// pivots with a relative difference below 1e-6 the first is taken.
-Eigen::MatrixXcd within_factor(const Eigen::MatrixXcd& covariance, double tolerance) {
-  Eigen::MatrixXcd rest = covariance;
+/// L L^H of the pivoted Cholesky factor that leaves at most `enough` of the trace, written element by element. The
+/// pivot has the largest variance times `counts`; of those with a relative difference below 1e-6 the first is taken.
+Eigen::MatrixXcd within_factor(Eigen::MatrixXcd rest, double enough, const std::vector<double>& counts) {
   Eigen::MatrixXcd within = Eigen::MatrixXcd::Zero(rest.rows(), rest.cols());
-  const double enough = tolerance * covariance.trace().real();
+  const auto variance = [&](Index i) { return counts[static_cast<std::size_t>(i)] * rest(i, i).real(); };
   for (Index rank = 0; rank < rest.rows() && rest.trace().real() > enough; ++rank) {
     double largest = 0.0;
     for (Index i = 0; i < rest.rows(); ++i) {
-      largest = std::max(largest, rest(i, i).real());
+      largest = std::max(largest, variance(i));
     }
     Index pivot = 0;
-    while (rest(pivot, pivot).real() < largest * (1.0 - 1e-6)) {
+    while (variance(pivot) < largest * (1.0 - 1e-6)) {
       ++pivot;
     }
     const Eigen::VectorXcd column = rest.col(pivot) / std::sqrt(rest(pivot, pivot).real());
@@ -73,6 +73,39 @@ Eigen::MatrixXcd within_factor(const Eigen::MatrixXcd& covariance, double tolera
     rest -= column * column.adjoint();
     rest.row(pivot).setZero();
     rest.col(pivot).setZero();
+  }
+  return within;
+}
+
+/// within_factor() of the parts of a covariance that are even or odd along x and along y, each with an equal part of
+/// what all may leave: the projections (1 +- mirror along x) (1 +- mirror along y) / 4 of its rows, as the mirrors do
+/// not change it.
+Eigen::MatrixXcd within_parities(const Eigen::MatrixXcd& covariance, double tolerance,
+                                 const std::vector<Vector3d>& places_m) {
+  const auto mirrored = [&](const Vector3d& sides) {
+    std::vector<Index> found;
+    for (const Vector3d& place_m : places_m) {
+      const auto nearest = std::min_element(places_m.begin(), places_m.end(), [&](const auto& a, const auto& b) {
+        return (a - place_m.cwiseProduct(sides)).norm() < (b - place_m.cwiseProduct(sides)).norm();
+      });
+      found.push_back(nearest - places_m.begin());
+    }
+    return found;
+  };
+  const std::vector<Index> along_x = mirrored({-1.0, 1.0, 1.0});
+  const std::vector<Index> along_y = mirrored({1.0, -1.0, 1.0});
+  std::vector<double> counts;
+  for (std::size_t i = 0; i < places_m.size(); ++i) {
+    const auto own = static_cast<Index>(i);
+    counts.push_back((along_x[i] == own ? 1.0 : 2.0) * (along_y[i] == own ? 1.0 : 2.0));
+  }
+  const double enough = tolerance * covariance.trace().real() / 4.0;
+  Eigen::MatrixXcd within = Eigen::MatrixXcd::Zero(covariance.rows(), covariance.cols());
+  for (const double side_x : {1.0, -1.0}) {
+    for (const double side_y : {1.0, -1.0}) {
+      const Eigen::MatrixXcd of_x = (covariance + side_x * covariance(along_x, Eigen::all)) / 2.0;
+      within += within_factor((of_x + side_y * of_x(along_y, Eigen::all)) / 2.0, enough, counts);
+    }
   }
   return within;
 }
@@ -183,10 +216,17 @@ Operators::Frequency Operators::make_frequency(std::size_t frequency) const {
   if (plan_.separates()) {
     make_behind(frequency, g_behind, h_behind);
   }
+  std::vector<Vector3d> used_m;
+  for (const int channel : used_) {
+    used_m.push_back(all[static_cast<std::size_t>(channel)]);
+  }
   for (const double share : shares_behind(plan_)) {
     Model model;
-    model.covariance =
-        within_factor(covariance / mean + share * g_behind * g_behind.adjoint(), OperatorSettings::kModesTolerance);
+    const Eigen::MatrixXcd whole = covariance / mean + share * g_behind * g_behind.adjoint();
+    constexpr double kTolerance = OperatorSettings::kModesTolerance;
+    model.covariance = folding_of(plan_).classes() == 1 ? within_factor(whole, kTolerance * whole.trace().real(),
+                                                                        std::vector<double>(used_m.size(), 1.0))
+                                                        : within_parities(whole, kTolerance, used_m);
     const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXcd> solver(model.covariance);
     model.powers = solver.eigenvalues().cwiseMax(0.0);
     model.modes = solver.eigenvectors();

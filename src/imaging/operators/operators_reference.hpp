@@ -11,7 +11,7 @@
 #include "imaging/sources/source_reference.hpp"
 
 /// Images by dense operators in plain double precision, from the formulas of docs/how/operators.md: whole covariance
-/// matrices, whose parts outside the pivoted Cholesky factor are noise.
+/// matrices, also where the imager has parity classes, whose parts outside the pivoted Cholesky factors are noise.
 namespace nearfield::reference {
 
 class Operators {

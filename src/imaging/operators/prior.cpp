@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -113,14 +114,21 @@ Complex monopole(const Vector3d& away_m, double k) {
   return std::polar(1.0 / (4.0 * std::numbers::pi * r_m), -k * r_m);
 }
 
-/// Unit vectors of the half space z > 0, evenly spread (Vogel's spiral on a half sphere).
+/// At least `count` unit vectors of the half space z > 0, evenly spread: a Fibonacci lattice over a quarter of it, and
+/// its mirrors in x = 0 and y = 0.
 std::vector<Vector3d> directions_of_half_space(int count) {
-  const double golden_angle = std::numbers::pi * (3.0 - std::sqrt(5.0));
+  const int quarter = (count + 3) / 4;
   std::vector<Vector3d> directions;
-  for (int i = 0; i < count; ++i) {
-    const double z = (i + 0.5) / count;
+  for (int i = 0; i < quarter; ++i) {
+    const double z = (i + 0.5) / quarter;
     const double across = std::sqrt(1.0 - z * z);
-    directions.emplace_back(across * std::cos(i * golden_angle), across * std::sin(i * golden_angle), z);
+    const double turns = (i + 0.5) * (std::numbers::phi - 1.0);
+    const double angle = std::numbers::pi / 2.0 * (turns - std::floor(turns));
+    for (const double side_x : {1.0, -1.0}) {
+      for (const double side_y : {1.0, -1.0}) {
+        directions.emplace_back(side_x * across * std::cos(angle), side_y * across * std::sin(angle), z);
+      }
+    }
   }
   return directions;
 }
@@ -279,102 +287,181 @@ SourcesBehind sources_behind(const ImagePlan& plan, std::size_t frequency) {
 
 namespace {
 
-/// Adds the sources behind the array. Their power at the microphones is that of the surface's.
-void add_behind(PriorTransfer& transfer, const ImagePlan& plan, std::size_t frequency) {
-  const double k = plan.wavenumber(frequency);
-  const SourcesBehind behind = sources_behind(plan, frequency);
-  const std::vector<Vector3d> microphones = microphone_places(plan);
-  const std::vector<int> used = used_microphones(plan);
-  const ImagePlaces images = image_places(plan);
-  const QuantityAt quantity(plan, k);
-  const auto places = static_cast<Index>(behind.places_m.size());
-  const auto waves = static_cast<Index>(behind.directions.size());
-  Eigen::MatrixXcd to_microphones(static_cast<Index>(used.size()), places + waves);
-  std::vector<Eigen::MatrixXcd> to_images(images.planes(),
-                                          Eigen::MatrixXcd::Zero(static_cast<Index>(images.pixels), places + waves));
-  for (Index s = 0; s < places + waves; ++s) {
-    const bool is_wave = s >= places;
-    const Vector3d& of = is_wave ? behind.directions[static_cast<std::size_t>(s - places)]
-                                 : behind.places_m[static_cast<std::size_t>(s)];
-    for (std::size_t m = 0; m < used.size(); ++m) {
-      const Vector3d& at_m = microphones[static_cast<std::size_t>(used[m])];
-      to_microphones(static_cast<Index>(m), s) = is_wave ? plane_wave(at_m, of, k) : monopole(at_m - of, k);
-    }
-    for (std::size_t i = 0; i < images.places_m.size(); ++i) {
-      const Vector3d& normal = images.normals[i];
-      if (normal.squaredNorm() > 0.0) {
-        to_images[i / images.pixels](static_cast<Index>(i % images.pixels), s) =
-            is_wave ? quantity.of_wave(images.places_m[i], of, normal) : quantity(images.places_m[i] - of, normal);
+/// Transfer from sources of strength 1 to the samples of a class: to pressures at microphones, and to the plan's
+/// quantity at pixels.
+struct ClassTransfer {
+  Eigen::MatrixXcd to_microphones;          ///< (sample, source)
+  std::vector<Eigen::MatrixXcd> to_images;  ///< [plane](folded pixel, source); 0 for pixels that are not imaged
+};
+
+/// Folds a transfer to samples' own places, from all sources, which the mirrors do not change. [class]
+std::vector<Eigen::MatrixXcd> folded(Eigen::MatrixXcd values, const FoldedPlaces& places, const FoldedPlaces& sources) {
+  std::vector<Eigen::MatrixXcd> of_classes;
+  if (sources.classes() == 1) {
+    of_classes.push_back(std::move(values));
+    return of_classes;
+  }
+  for (std::size_t parity = 0; parity < sources.classes(); ++parity) {
+    Eigen::MatrixXcd& of_class =
+        of_classes.emplace_back(Eigen::MatrixXcd::Zero(values.rows(), static_cast<Index>(sources.samples())));
+    for (std::size_t s = 0; s < sources.samples(); ++s) {
+      auto column = of_class.col(static_cast<Index>(s));
+      for (std::size_t view = 0; view < sources.classes(); ++view) {
+        column += parity_sign(parity, view) * values.col(sources.at(s, view));
       }
+      column *= std::sqrt(sources.count(s)) / static_cast<double>(sources.classes());
+    }
+    for (std::size_t sample = 0; sample < places.samples(); ++sample) {
+      of_class.row(static_cast<Index>(sample)) *= places.has(sample, parity) ? std::sqrt(places.count(sample)) : 0.0;
     }
   }
-  const double power = transfer.to_microphones.squaredNorm();
-  const double of_places = std::sqrt((1.0 - kWavesBehind) * power / to_microphones.leftCols(places).squaredNorm());
-  const double of_waves = std::sqrt(kWavesBehind * power / to_microphones.rightCols(waves).squaredNorm());
-  const auto scale = [&](Eigen::MatrixXcd& values) {
-    values.leftCols(places) *= of_places;
-    values.rightCols(waves) *= of_waves;
-  };
-  scale(to_microphones);
-  std::for_each(to_images.begin(), to_images.end(), scale);
-  transfer.behind_to_microphones = std::move(to_microphones);
-  transfer.behind_to_images = std::move(to_images);
+  return of_classes;
 }
 
-}  // namespace
-
-PriorTransfer make_transfer(const ImagePlan& plan, const std::vector<Vector3d>& sources, std::size_t frequency) {
-  const double k = plan.wavenumber(frequency);
-  const std::vector<Vector3d> microphones = microphone_places(plan);
-  const std::vector<int> used = used_microphones(plan);
-  const ImagePlaces images = image_places(plan);
-  const auto count = static_cast<Index>(sources.size());
-  const WallSettings& wall = plan.holography.operators.wall;
-  const QuantityAt quantity(plan, k);
-  PriorTransfer transfer{.to_microphones = Eigen::MatrixXcd(static_cast<Index>(used.size()), count), .to_images = {}};
-  transfer.to_images.assign(images.planes(), Eigen::MatrixXcd::Zero(static_cast<Index>(images.pixels), count));
-  const bool is_measured = plan.sources && !plan.sources->templates.empty();
-  const Vector3d centre(0.0, 0.0, plan.standoff_m);
-  for (Index s = 0; s < count; ++s) {
-    const Vector3d& source = sources[static_cast<std::size_t>(s)];
-    const Complex at_centre = monopole(centre - source, k);
-    for (std::size_t m = 0; m < used.size(); ++m) {
-      const auto channel = static_cast<std::size_t>(used[m]);
-      Complex& value = transfer.to_microphones(static_cast<Index>(m), s);
-      if (is_measured) {
-        const std::size_t first =
-            (frequency * sources.size() + static_cast<std::size_t>(s)) * static_cast<std::size_t>(microphones.size());
-        value = at_centre * plan.sources->templates[first + channel];
-        continue;
-      }
-      value = monopole(microphones[channel] - source, k);
-      if (wall.y_m) {
-        value += wall.reflection * monopole(microphones[channel] - mirrored(source, *wall.y_m), k);
+/// at_microphone(source, channel) and at_place(source, place of an image) are the fields of one source. [class]
+template <class AtMicrophone, class AtPlace>
+std::vector<ClassTransfer> transfer_of(const Folding& folding, const ImagePlaces& images, const FoldedPlaces& sources,
+                                       std::size_t count, const AtMicrophone& at_microphone, const AtPlace& at_place) {
+  std::vector<ClassTransfer> of_classes(folding.classes());
+  const auto fold = [&](const FoldedPlaces& places, const auto& value, const auto& add) {
+    Eigen::MatrixXcd values(static_cast<Index>(places.samples()), static_cast<Index>(count));
+    for (std::size_t s = 0; s < count; ++s) {
+      for (std::size_t sample = 0; sample < places.samples(); ++sample) {
+        values(static_cast<Index>(sample), static_cast<Index>(s)) =
+            value(s, static_cast<std::size_t>(places.at(sample)));
       }
     }
-    for (std::size_t i = 0; i < images.places_m.size(); ++i) {
-      const Vector3d& normal = images.normals[i];
-      if (normal.squaredNorm() == 0.0) {
-        continue;
+    std::vector<Eigen::MatrixXcd> parts = folded(std::move(values), places, sources);
+    for (std::size_t parity = 0; parity < parts.size(); ++parity) {
+      add(of_classes[parity], std::move(parts[parity]));
+    }
+  };
+  fold(folding.microphones, at_microphone,
+       [](ClassTransfer& to, Eigen::MatrixXcd&& values) { to.to_microphones = std::move(values); });
+  for (std::size_t plane = 0; plane < images.planes(); ++plane) {
+    const auto on_plane = [&](std::size_t s, std::size_t pixel) {
+      const std::size_t place = plane * images.pixels + pixel;
+      return images.normals[place].squaredNorm() > 0.0 ? at_place(s, place) : Complex();
+    };
+    fold(folding.pixels, on_plane,
+         [](ClassTransfer& to, Eigen::MatrixXcd&& values) { to.to_images.push_back(std::move(values)); });
+  }
+  return of_classes;
+}
+
+FoldedPlaces fold_sources(const Folding& folding, const std::vector<Vector3d>& sources) {
+  if (folding.classes() > 1) {
+    return FoldedPlaces::mirrored(sources).value();  // sheets and directions are laid out in both mirrors
+  }
+  std::vector<int> each(sources.size());
+  std::iota(each.begin(), each.end(), 0);
+  return FoldedPlaces::of_each(std::move(each));
+}
+
+double power_of(const std::vector<ClassTransfer>& transfer) {
+  return std::accumulate(transfer.begin(), transfer.end(), 0.0, [](double sum, const ClassTransfer& of_class) {
+    return sum + of_class.to_microphones.squaredNorm();
+  });
+}
+
+/// Adds the covariances of sources of this power.
+void add_covariances(std::vector<ClassCovariances>& to, const std::vector<ClassTransfer>& transfer, double power) {
+  to.resize(transfer.size());
+  for (std::size_t parity = 0; parity < transfer.size(); ++parity) {
+    const Eigen::MatrixXcd& g = transfer[parity].to_microphones;
+    ClassCovariances& sum = to[parity];
+    if (sum.images.empty()) {
+      sum.microphones = Eigen::MatrixXcd::Zero(g.rows(), g.rows());
+      for (const Eigen::MatrixXcd& h : transfer[parity].to_images) {
+        sum.images.emplace_back(Eigen::MatrixXcd::Zero(h.rows(), g.rows()));
       }
-      Complex value = quantity(images.places_m[i] - source, normal);
-      if (wall.y_m) {
-        value += wall.reflection * quantity(images.places_m[i] - mirrored(source, *wall.y_m), normal);
-      }
-      transfer.to_images[i / images.pixels](static_cast<Index>(i % images.pixels), s) = value;
+    }
+    sum.microphones.selfadjointView<Eigen::Lower>().rankUpdate(g, power);
+    sum.microphones.triangularView<Eigen::StrictlyUpper>() = sum.microphones.adjoint();
+    for (std::size_t plane = 0; plane < sum.images.size(); ++plane) {
+      sum.images[plane].noalias() += power * transfer[parity].to_images[plane] * g.adjoint();
     }
   }
-  const double power = transfer.to_microphones.squaredNorm();
+}
+
+/// Covariances of the surface's sources, with a mean power of 1 at a microphone.
+void add_front(PriorCovariances& to, const ImagePlan& plan, const std::vector<Vector3d>& sources, std::size_t frequency,
+               const Folding& folding) {
+  const double k = plan.wavenumber(frequency);
+  const std::vector<Vector3d> microphones = microphone_places(plan);
+  const ImagePlaces images = image_places(plan);
+  const WallSettings& wall = plan.holography.operators.wall;
+  const QuantityAt quantity(plan, k);
+  const bool is_measured = plan.sources && !plan.sources->templates.empty();
+  const Vector3d centre(0.0, 0.0, plan.standoff_m);
+  const auto at_microphone = [&](std::size_t s, std::size_t channel) {
+    if (is_measured) {
+      return monopole(centre - sources[s], k) *
+             plan.sources->templates[(frequency * sources.size() + s) * microphones.size() + channel];
+    }
+    const Complex own = monopole(microphones[channel] - sources[s], k);
+    return wall.y_m ? own + wall.reflection * monopole(microphones[channel] - mirrored(sources[s], *wall.y_m), k) : own;
+  };
+  const auto at_place = [&](std::size_t s, std::size_t i) {
+    const Vector3d& normal = images.normals[i];
+    const Complex own = quantity(images.places_m[i] - sources[s], normal);
+    return wall.y_m ? own + wall.reflection * quantity(images.places_m[i] - mirrored(sources[s], *wall.y_m), normal)
+                    : own;
+  };
+  const std::vector<ClassTransfer> transfer =
+      transfer_of(folding, images, fold_sources(folding, sources), sources.size(), at_microphone, at_place);
+  const double power = power_of(transfer);
   if (!std::isfinite(power) || power == 0.0) {
     throw ConfigError(
         fmt::format("{}: expected finite pressures of sources at microphones, not all of them 0, found a "
                     "sum of their squares of {} at {} Hz",
                     source_setting(plan), power, plan.frequencies_hz[frequency]));
   }
-  if (plan.separates()) {
-    add_behind(transfer, plan, frequency);
+  const double scale = static_cast<double>(used_microphones(plan).size()) / power;
+  add_covariances(to.front, transfer, scale);
+  for (const ClassTransfer& of_class : transfer) {
+    to.image_power += scale * of_class.to_images.front().squaredNorm();
   }
-  return transfer;
+}
+
+/// Covariances of the sources behind the array: of the sheet and of the waves, each with its part of a mean power of 1.
+void add_behind(PriorCovariances& to, const ImagePlan& plan, std::size_t frequency, const Folding& folding) {
+  const double k = plan.wavenumber(frequency);
+  const SourcesBehind behind = sources_behind(plan, frequency);
+  const std::vector<Vector3d> microphones = microphone_places(plan);
+  const ImagePlaces images = image_places(plan);
+  const QuantityAt quantity(plan, k);
+  const auto add = [&](const std::vector<Vector3d>& sources, double part, const auto& at_microphone,
+                       const auto& at_place) {
+    const std::vector<ClassTransfer> transfer =
+        transfer_of(folding, images, fold_sources(folding, sources), sources.size(), at_microphone, at_place);
+    add_covariances(to.behind, transfer,
+                    part * static_cast<double>(used_microphones(plan).size()) / power_of(transfer));
+  };
+  add(
+      behind.places_m, 1.0 - kWavesBehind,
+      [&](std::size_t s, std::size_t channel) { return monopole(microphones[channel] - behind.places_m[s], k); },
+      [&](std::size_t s, std::size_t i) {
+        return quantity(images.places_m[i] - behind.places_m[s], images.normals[i]);
+      });
+  add(
+      behind.directions, kWavesBehind,
+      [&](std::size_t s, std::size_t channel) { return plane_wave(microphones[channel], behind.directions[s], k); },
+      [&](std::size_t s, std::size_t i) {
+        return quantity.of_wave(images.places_m[i], behind.directions[s], images.normals[i]);
+      });
+}
+
+}  // namespace
+
+PriorCovariances make_covariances(const ImagePlan& plan, const std::vector<Vector3d>& sources, std::size_t frequency,
+                                  const Folding& folding) {
+  PriorCovariances covariances;
+  add_front(covariances, plan, sources, frequency, folding);
+  if (plan.separates()) {
+    add_behind(covariances, plan, frequency, folding);
+  }
+  return covariances;
 }
 
 }  // namespace nearfield

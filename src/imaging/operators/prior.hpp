@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "imaging/operators/folded_places.hpp"
 #include "imaging/shared/image_plan.hpp"
 #include "imaging/shared/image_surface.hpp"
 
@@ -47,14 +48,18 @@ std::string source_setting(const ImagePlan& plan);
 /// beside all microphones and imaged places.
 std::vector<Eigen::Vector3d> prior_sources(const ImagePlan& plan);
 
-/// Transfer from sources of strength 1 to pressures at microphones and to the plan's quantity at imaged places.
-struct PriorTransfer {
-  Eigen::MatrixXcd to_microphones;          ///< (used microphone, source)
-  std::vector<Eigen::MatrixXcd> to_images;  ///< [plane](pixel, source); 0 for pixels that are not imaged
-  /// Transfer from sources behind the array, scaled to the same mean power at a microphone; empty if what comes from
-  /// behind is not told apart.
-  Eigen::MatrixXcd behind_to_microphones = {};
-  std::vector<Eigen::MatrixXcd> behind_to_images = {};
+/// Covariances of a parity class of a prior's fields.
+struct ClassCovariances {
+  Eigen::MatrixXcd microphones;          ///< covariance of pressures at microphones, (sample, sample)
+  std::vector<Eigen::MatrixXcd> images;  ///< covariance of images with them, [plane](folded pixel, sample)
+};
+
+/// Covariances of a prior, whose sources are independent of each other (docs/how/operators.md); the mean power at a
+/// microphone is 1.
+struct PriorCovariances {
+  std::vector<ClassCovariances> front;        ///< [class]
+  std::vector<ClassCovariances> behind = {};  ///< likewise, of what comes from behind; empty if it is not told apart
+  double image_power = 0.0;                   ///< variance of `front`, summed over the first plane's image
 };
 
 /// Powers of the prior behind the array, over those of the surface's: a frame is imaged by the most probable one.
@@ -70,7 +75,9 @@ struct SourcesBehind {
 };
 inline constexpr double kWavesBehind = 0.7;
 SourcesBehind sources_behind(const ImagePlan& plan, std::size_t frequency);
-/// Throws ConfigError if pressures at microphones are not finite, or all 0.
-PriorTransfer make_transfer(const ImagePlan& plan, const std::vector<Eigen::Vector3d>& sources, std::size_t frequency);
+
+/// The prior of a plan at a frequency, folded. Throws ConfigError if pressures at microphones are not finite, or all 0.
+PriorCovariances make_covariances(const ImagePlan& plan, const std::vector<Eigen::Vector3d>& sources,
+                                  std::size_t frequency, const Folding& folding);
 
 }  // namespace nearfield

@@ -22,9 +22,12 @@ def _criterion(powers, values, parameters):
 
 # --- sonah's priors ---------------------------------------------------------------------------------------------------
 
-PRIORS = {"layer": lambda decay, kz, zh, least: np.exp(-2.0 * decay * zh) / (np.abs(kz) ** 2 + least**2),
-          "deep_layer": lambda decay, kz, zh, least: np.exp(-4.0 * decay * zh) / (np.abs(kz) ** 2 + least**2),
-          "patches": lambda decay, kz, zh, least: np.exp(-((0.85 * zh * decay) ** 2))}
+PRIORS = {"layer": lambda decay, kz, kr, zh, least: np.exp(-2.0 * decay * zh) / (np.abs(kz) ** 2 + least**2),
+          "deep_layer": lambda decay, kz, kr, zh, least: np.exp(-4.0 * decay * zh) / (np.abs(kz) ** 2 + least**2),
+          "patches": lambda decay, kz, kr, zh, least: np.exp(-((0.85 * zh * decay) ** 2)),
+          "bending_waves": lambda decay, kz, kr, zh, least: np.exp(-0.5 * ((kr * zh - 1.7) / 0.5) ** 2),
+          "short_bending_waves": lambda decay, kz, kr, zh, least: np.exp(-0.5 * ((kr * zh - 2.0) / 0.4) ** 2)}
+LEAST_BENDING_PITCH = 0.8  # over the standoff
 
 
 @functools.lru_cache(maxsize=4)
@@ -43,15 +46,16 @@ def _modes(array, frequency_hz, standoff_m):
     kz = np.concatenate([k * np.cos(angle), decay[len(angle):]])
     area = np.concatenate([weight * np.pi / 4.0 * k * k * np.sin(angle) * np.cos(angle), outer_weight / 2.0 * most * decay[len(angle):]])
     bessel = j0(np.outer(distances, kr))
+    has_bending = max(dict(array)["pitch_x_m"], dict(array)["pitch_y_m"]) >= LEAST_BENDING_PITCH * standoff_m
     modes = []
-    for density in PRIORS.values():
-        covariance = bessel @ (area * density(decay, kz, standoff_m, 0.3 * k + 2.0 * np.pi / side_m) * np.exp(-2.0 * decay * standoff_m))
+    for density in (density for name, density in PRIORS.items() if has_bending or "bending" not in name):
+        covariance = bessel @ (area * density(decay, kz, kr, standoff_m, 0.3 * k + 2.0 * np.pi / side_m) * np.exp(-2.0 * decay * standoff_m))
         modes.append(np.linalg.eigh((covariance / covariance[0])[which].reshape(len(x), len(x))))
     return modes
 
 
 def of_priors(field, frequency, pressures):
-    """The least criterion of the three priors."""
+    """The least criterion of the priors."""
     modes = _modes(tuple(field.array.items()), field.frequencies_hz[frequency], field.standoff_m)
     return min(_criterion(powers, vectors.T @ pressures, 0) for powers, vectors in modes)
 

@@ -123,6 +123,10 @@ std::string_view name_of(FieldPrior prior) {
       return "deep_layer";
     case FieldPrior::kPatches:
       return "patches";
+    case FieldPrior::kBendingWaves:
+      return "bending_waves";
+    case FieldPrior::kShortBendingWaves:
+      return "short_bending_waves";
   }
   return "?";
 }

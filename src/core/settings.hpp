@@ -98,10 +98,12 @@ enum class CutoffRule {
 
 /// Prior of the imager sonah (docs/how/sonah.md).
 enum class FieldPrior {
-  kAuto,       ///< per frequency the most probable one according to the search; the layer until then
-  kLayer,      ///< sources spread over a layer as far behind the surface as the microphones are in front of it
-  kDeepLayer,  ///< further behind it
-  kPatches,    ///< small sources near the surface
+  kAuto,               ///< per frequency the most probable one according to the search; the layer until then
+  kLayer,              ///< sources spread over a layer as far behind the surface as the microphones are in front of it
+  kDeepLayer,          ///< further behind it
+  kPatches,            ///< small sources near the surface
+  kBendingWaves,       ///< waves along the surface, three to five standoffs long
+  kShortBendingWaves,  ///< two and a half to four standoffs long
 };
 
 std::string_view name_of(Incremental incremental);

@@ -115,7 +115,7 @@ class RandomSettings {
     holography.imager = flip() ? ImagerKind::kPnah : flip() ? ImagerKind::kSonah : ImagerKind::kAuto;
     // Neither pnah reads it, nor auto for intensities.
     if (holography.imager != ImagerKind::kPnah && holography.quantity != Quantity::kActiveIntensity) {
-      holography.prior = static_cast<FieldPrior>(integer(0, 3));
+      holography.prior = static_cast<FieldPrior>(integer(0, 5));
     }
     if (filter.cutoff_rule == CutoffRule::kGiven) {
       filter.cutoff_rad_per_m = distinct(flip() ? 1 : frequencies, 1e-2, 1e3);

@@ -138,7 +138,7 @@ TEST(Validate, RefusesSettingsOfOperatorsUnderAnotherImager) {
 
 // The prior of another imager, or of a processor beside the first one, is not chosen.
 TEST(Validate, RefusesAPriorThatNothingReads) {
-  for (const std::string prior : {"auto", "layer", "deep_layer", "patches"}) {
+  for (const std::string prior : {"auto", "layer", "deep_layer", "patches", "bending_waves", "short_bending_waves"}) {
     const std::string setting = "holography.prior=" + prior;
     for (const std::string imager : {"sonah", "auto"}) {
       EXPECT_NO_THROW((void)load_settings("", {"holography.imager=" + imager, setting}));
@@ -168,7 +168,10 @@ TEST(Validate, RefusesAPriorThatNothingReads) {
     (void)load_settings("", {"holography.imager=sonah", "holography.prior=shallow"});
     ADD_FAILURE() << "no such prior";
   } catch (const ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("expected one of auto, layer, deep_layer, patches, found \"shallow\""));
+    EXPECT_THAT(
+        error.what(),
+        HasSubstr(
+            "expected one of auto, layer, deep_layer, patches, bending_waves, short_bending_waves, found \"shallow\""));
   }
 }
 

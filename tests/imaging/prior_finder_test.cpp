@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <limits>
 #include <map>
+#include <numbers>
 #include <random>
+#include <string>
 #include <tuple>
 
 #include "imaging/imager_table.hpp"
@@ -30,12 +32,23 @@ using test::kSonahPaths;
 using test::Path;
 using ComplexF = std::complex<float>;
 
+/// Those that every array chooses among, and all.
 constexpr std::array kPriors = {FieldPrior::kLayer, FieldPrior::kDeepLayer, FieldPrior::kPatches};
+constexpr std::array kAllPriors = {FieldPrior::kLayer, FieldPrior::kDeepLayer, FieldPrior::kPatches,
+                                   FieldPrior::kBendingWaves, FieldPrior::kShortBendingWaves};
 
 ImagePlan plan_of(int rows, int columns, std::vector<double> frequencies_hz = {1000.0}) {
   ImagePlan plan = test::plan_of(frequencies_hz.front(), rows, columns);
   plan.frequencies_hz = std::move(frequencies_hz);
   plan.cutoff_rad_per_m.assign(plan.frequencies_hz.size(), 70.0);
+  return plan;
+}
+
+/// Microphones so far apart that bending waves are among the priors.
+ImagePlan wide_plan_of(int rows, int columns, std::vector<double> frequencies_hz = {1000.0}) {
+  ImagePlan plan = plan_of(rows, columns, std::move(frequencies_hz));
+  plan.geometry.pitch_x_m = 1.2 * plan.standoff_m;
+  plan.geometry.pitch_y_m = 1.1 * plan.standoff_m;
   return plan;
 }
 
@@ -121,7 +134,7 @@ TEST_P(PriorsInEveryShape, ModelsAgreeWithReference) {
   field.insert(field.end(), second.begin(), second.end());
   const std::vector<ComplexF> spectra = test::narrow(field);
   std::vector<std::vector<Complex>> images;
-  for (const FieldPrior prior : kPriors) {
+  for (const FieldPrior prior : kAllPriors) {
     plan.holography.prior = prior;
     const reference::Images expected = reference::Sonah(plan).image(test::widen(spectra));
     images.push_back(expected.images);
@@ -164,18 +177,20 @@ TEST_P(PriorsInEveryShape, ChosenPriorsAreTheirModels) {
     return found;
   };
   for (const Path& path : kSonahPaths) {
-    std::array<std::vector<ComplexF>, kPriors.size()> alone;
-    for (std::size_t i = 0; i < kPriors.size(); ++i) {
-      alone.at(i) = test::run_on_device(with_prior(plan, kPriors.at(i)), spectra, path).images;
+    const std::vector<FieldPrior> priors = candidate_priors(plan);
+    std::vector<std::vector<ComplexF>> alone;
+    for (const FieldPrior prior : priors) {
+      alone.push_back(test::run_on_device(with_prior(plan, prior), spectra, path).images);
     }
+    const std::size_t last = priors.size() - 1;
     const std::optional<test::PlainWorkGroups> plain =
         path.as_gpu ? std::optional<test::PlainWorkGroups>(std::in_place) : std::nullopt;
     const ocl::Device on = test::device_of(path);
     const std::unique_ptr<Imager> sonah = make_imager(on, plan);
     const auto input = on.upload<ComplexF>(spectra, "test");
     const auto status = on.upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0U), "test");
-    for (const auto& [first, next] : {std::pair{0U, 2U}, {2U, 1U}, {2U, 0U}, {0U, 0U}}) {
-      sonah->adopt(only_priors({kPriors.at(first), kPriors.at(next)}));
+    for (const auto& [first, next] : {std::pair<std::size_t, std::size_t>{0, last}, {last, 1}, {last, 0}, {0, 0}}) {
+      sonah->adopt(only_priors({priors.at(first), priors.at(next)}));
       sonah->forget();
       sonah->enqueue(input, status);
       const std::vector<ComplexF> images = on.download(sonah->images(), "test");
@@ -208,8 +223,7 @@ TEST(Prior, MaskedMicrophonesAreTheLayers) {
 // Both are sums of some hundred logarithms; their quadratures differ by 1e-8, which a mode of the least noise, 1e-7 of
 // the prior's power, turns into 0.1 of a neper at most. Two candidates are told apart by kPriorPreference.
 TEST(PriorFinder, CriterionIsTheReferences) {
-  for (const auto& [rows, columns] : {std::pair{10, 13}, std::pair{12, 12}}) {
-    const ImagePlan plan = plan_of(rows, columns, {700.0});
+  for (const ImagePlan& plan : {plan_of(10, 13, {700.0}), plan_of(12, 12, {700.0}), wide_plan_of(11, 12, {700.0})}) {
     const std::vector<PriorModels> candidates = make_candidate_models(plan);
     std::vector<Complex> sources = test::monopole_field({.x_m = 0.03, .y_m = -0.04, .z_m = -0.02}, plan.wavenumber(0),
                                                         plan.geometry, plan.standoff_m);
@@ -217,7 +231,8 @@ TEST(PriorFinder, CriterionIsTheReferences) {
     test::add_noise(sources, 30.0, generator);
     std::size_t found_sources = 0;
     for (const std::vector<Complex>& field :
-         {sources, drawn(plan, FieldPrior::kPatches, 6U), drawn(plan, FieldPrior::kDeepLayer, 6U)}) {
+         {sources, drawn(plan, FieldPrior::kPatches, 6U), drawn(plan, FieldPrior::kDeepLayer, 6U),
+          drawn(plan, FieldPrior::kBendingWaves, 6U)}) {
       for (const PriorModels& candidate : candidates) {
         const ImagePlan of_prior = with_prior(plan, candidate.prior);
         WaveFinder finder(of_prior, 0, candidate.of_frequency[0]);
@@ -235,14 +250,67 @@ TEST(PriorFinder, CriterionIsTheReferences) {
 
 // The truth is drawn from each prior in turn.
 TEST(PriorFinder, ChoosesThePriorThatTheFieldIsFrom) {
-  const ImagePlan plan = plan_of(24, 24);
-  const std::vector<PriorModels> candidates = make_candidate_models(plan);
-  PriorFinder finder(plan, 0, candidates);
-  for (const FieldPrior prior : kPriors) {
-    for (unsigned seed = 1; seed <= 2; ++seed) {
-      finder.restart();
-      EXPECT_EQ(finder.find(drawn(plan, prior, seed), 0, {}).prior, prior) << name_of(prior) << ' ' << seed;
+  for (const ImagePlan& plan : {plan_of(24, 24), wide_plan_of(20, 22)}) {
+    const std::vector<PriorModels> candidates = make_candidate_models(plan);
+    PriorFinder finder(plan, 0, candidates);
+    for (const PriorModels& candidate : candidates) {
+      for (unsigned seed = 1; seed <= 2; ++seed) {
+        finder.restart();
+        EXPECT_EQ(finder.find(drawn(plan, candidate.prior, seed), 0, {}).prior, candidate.prior)
+            << name_of(candidate.prior) << ' ' << seed;
+      }
     }
+  }
+}
+
+/// Waves along the surface in all directions, of wavenumbers between 1.5 and 2 over the standoff, 40 dB above the
+/// noise.
+struct Waves {
+  std::vector<Complex> at_microphones;
+  std::vector<Complex> on_surface;
+};
+
+Waves bending_waves(const ImagePlan& plan) {
+  const ArrayGeometry& g = plan.geometry;
+  Waves field{.at_microphones = std::vector<Complex>(static_cast<std::size_t>(g.channels())),
+              .on_surface = std::vector<Complex>(static_cast<std::size_t>(g.channels()))};
+  std::mt19937 generator(11U);
+  std::uniform_real_distribution<double> unit(0.0, 1.0);
+  constexpr int kWaves = 200;
+  for (int wave = 0; wave < kWaves; ++wave) {
+    const double kr = (1.5 + 0.5 * unit(generator)) / plan.standoff_m;
+    const double direction = 2.0 * std::numbers::pi * unit(generator);
+    const Complex amplitude = std::polar(1.0, 2.0 * std::numbers::pi * unit(generator));
+    const double decay = std::sqrt(kr * kr - plan.wavenumber(0) * plan.wavenumber(0));
+    for (int channel = 0; channel < g.channels(); ++channel) {
+      const double phase =
+          kr * (g.x_m(channel % g.columns) * std::cos(direction) + g.y_m(channel / g.columns) * std::sin(direction));
+      const Complex value = amplitude * std::polar(1.0, phase);
+      field.on_surface[static_cast<std::size_t>(channel)] += value;
+      field.at_microphones[static_cast<std::size_t>(channel)] += value * std::exp(-decay * plan.standoff_m);
+    }
+  }
+  test::add_noise(field.at_microphones, 40.0, generator);
+  return field;
+}
+
+// What the prior is for: a wave near the array's Nyquist wavenumber, 2.6 / standoff, which the others take for noise.
+TEST(PriorFinder, BendingWavesBeforeFewMicrophones) {
+  ImagePlan plan = wide_plan_of(14, 14, {500.0});
+  const Waves field = bending_waves(plan);
+  const auto error = [&](const ImagePlan& of_plan) {
+    test::SearchBench bench(of_plan);
+    const std::vector<ComplexF> spectra = test::narrow(field.at_microphones);
+    const auto found = bench.search(spectra);
+    if (of_plan.holography.prior == FieldPrior::kAuto) {
+      EXPECT_TRUE(is_bending(found->frequencies()[0].prior.value()));
+    }
+    return bench.error(spectra, field.on_surface, found);
+  };
+  const double chosen = error(plan);
+  for (const FieldPrior prior : kPriors) {
+    const double other = error(with_prior(plan, prior));
+    EXPECT_LT(chosen, 0.7 * other) << name_of(prior);
   }
 }
 
@@ -328,6 +396,65 @@ TEST(PriorFinder, CandidatesArePriorsThatCanBeChosen) {
     plan.frequencies_hz.push_back(plan.frequencies_hz.back() + 100.0);
   }
   EXPECT_EQ(candidate_priors(plan), std::vector{FieldPrior::kLayer});
+}
+
+// Bending waves are chosen where the larger pitch calls for them and five models fit where three do; whoever sets them
+// has them with any pitch.
+TEST(PriorFinder, BendingWavesNeedALargePitchAndRoom) {
+  ImagePlan plan = plan_of(32, 32);
+  plan.geometry.pitch_y_m = 0.79 * plan.standoff_m;
+  EXPECT_EQ(candidate_priors(plan).size(), kPriors.size());
+  plan.geometry.pitch_y_m = 0.81 * plan.standoff_m;
+  EXPECT_EQ(candidate_priors(plan), std::vector<FieldPrior>(kAllPriors.begin(), kAllPriors.end()));
+  const auto bytes = [&] { return static_cast<double>(plan.frequencies_hz.size()) * model_bytes(plan); };
+  while (5.0 * bytes() <= kMostPriorModelBytes) {
+    EXPECT_EQ(candidate_priors(plan).size(), kAllPriors.size());
+    plan.frequencies_hz.push_back(plan.frequencies_hz.back() + 100.0);
+  }
+  ASSERT_LE(3.0 * bytes(), kMostPriorModelBytes);
+  EXPECT_EQ(candidate_priors(plan), std::vector<FieldPrior>(kPriors.begin(), kPriors.end()));
+  plan = plan_of(8, 8);
+  plan.holography.prior = FieldPrior::kBendingWaves;
+  EXPECT_EQ(candidate_priors(plan), std::vector{FieldPrior::kBendingWaves});
+}
+
+// What point sources leave is not imaged as bending waves, though they make it the most probable.
+TEST(PriorFinder, BendingWavesAreNotChosenBesidePoints) {
+  const ImagePlan plan = wide_plan_of(14, 14, {500.0});
+  const std::vector<PriorModels> candidates = make_candidate_models(plan);
+  const std::vector<Complex> waves = bending_waves(plan).at_microphones;
+  const std::vector<Complex> source = test::monopole_field({.x_m = 0.03, .y_m = -0.04, .z_m = -0.02},
+                                                           plan.wavenumber(0), plan.geometry, plan.standoff_m);
+  const auto power = [](const std::vector<Complex>& field) {
+    return Eigen::Map<const Eigen::VectorXcd>(field.data(), static_cast<Eigen::Index>(field.size())).squaredNorm();
+  };
+  PriorFinder finder(plan, 0, candidates);
+  EXPECT_TRUE(is_bending(finder.find(waves, 0, {}).prior.value()));
+  int refused = 0;
+  for (const double ratio : {1.0, 10.0, 100.0}) {  // of the source's power to that of the waves
+    std::vector<Complex> field = source;
+    for (Complex& value : field) {
+      value *= std::sqrt(ratio * power(waves) / power(source));
+    }
+    field = test::sum_of(field, waves);
+    double least = std::numeric_limits<double>::infinity();
+    bool is_refused = false;
+    for (const PriorModels& candidate : candidates) {
+      WaveFinder alone(with_prior(plan, candidate.prior), 0, candidate.of_frequency[0]);
+      const FoundWaves found = alone.find_from({}, field);
+      if (alone.criterion() < least) {
+        least = alone.criterion();
+        is_refused = is_bending(candidate.prior) && !found.points.empty();
+      }
+    }
+    if (is_refused) {
+      ++refused;
+      EXPECT_FALSE(is_bending(finder.find(field, 4, {}).prior.value())) << "also where they were in force: " << ratio;
+      finder.restart();
+      EXPECT_FALSE(is_bending(finder.find(field, 0, {}).prior.value())) << ratio;
+    }
+  }
+  EXPECT_GE(refused, 1) << "a field that is most probable as bending waves beside a point";
 }
 
 // Silence is as probable under each prior: none is chosen, and the next field finds the layer in force.

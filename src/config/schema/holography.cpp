@@ -235,7 +235,9 @@ void describe_images(Section& section, HolographySettings& holography, const Ima
                       "with more than 255 MB of models, layer"},
                      {FieldPrior::kLayer, "sources as far behind the surface as the microphones are before it"},
                      {FieldPrior::kDeepLayer, "sources twice as far behind it"},
-                     {FieldPrior::kPatches, "small sources near the surface"}}),
+                     {FieldPrior::kPatches, "small sources near the surface"},
+                     {FieldPrior::kBendingWaves, "waves along it, three to five standoffs long"},
+                     {FieldPrior::kShortBendingWaves, "the same, two and a half to four standoffs long"}}),
                 "what sonah expects of a field before it is measured (docs/how/sonah.md)");
   }
   section.add("points", holography.points, points(),

@@ -21,8 +21,11 @@ std::vector<PriorRing> prior_rings(const ImagePlan& plan, double k);
 /// The priors that searches choose among (docs/how/sonah.md).
 namespace nearfield {
 
-/// Largest size in bytes of the models of all priors; above it the prior is the layer: start and memory grow threefold.
+/// Largest size in bytes of the models of all priors. Above it there are no bending waves, and where the other three
+/// are larger, too, the layer alone: start and memory grow with the priors.
 inline constexpr double kMostPriorModelBytes = 255e6;
+/// Least pitch over the standoff from which on bending waves are among the priors.
+inline constexpr double kLeastBendingPitch = 0.8;
 
 /// Models of one prior.
 struct PriorModels {
@@ -33,13 +36,16 @@ struct PriorModels {
 /// Prior of the models that a plan alone makes: its own, the layer for auto.
 FieldPrior model_prior(const ImagePlan& plan);
 
+/// True for the priors that expect waves along the surface.
+bool is_bending(FieldPrior prior);
+
 /// The plan with one of the priors.
 ImagePlan with_prior(ImagePlan plan, FieldPrior prior);
 
 /// Bytes of a frequency's model.
 double model_bytes(const ImagePlan& plan);
 
-/// Priors that may be in force: all if the plan says auto, searches, and the models of all take at most
+/// Priors that may be in force: several if the plan says auto, searches, and their models take at most
 /// kMostPriorModelBytes; else that of the plan's own model. The first one is in force until a search has chosen.
 std::vector<FieldPrior> candidate_priors(const ImagePlan& plan);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <complex>
 #include <numbers>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -31,29 +32,65 @@ double array_side_m(const ArrayGeometry& geometry) {
 /// Depth of the deep layer over that of the layer, which is the standoff; width of patches over the standoff.
 constexpr double kDeeper = 2.0;
 constexpr double kPatchWidth = 0.85;
+/// Ring of bending waves in K-space: its middle and standard deviation, over 1 / standoff.
+struct BendingRing {
+  double middle = 0.0;
+  double spread = 0.0;
+};
+
+std::optional<BendingRing> bending_ring(FieldPrior prior) {
+  switch (prior) {
+    case FieldPrior::kBendingWaves:
+      return BendingRing{.middle = 1.7, .spread = 0.5};
+    case FieldPrior::kShortBendingWaves:
+      return BendingRing{.middle = 2.0, .spread = 0.4};
+    default:
+      return std::nullopt;
+  }
+}
 
 /// Power density of the prior over K-space on the surface, for a wave with this kz (docs/how/sonah.md).
 class PriorDensity {
  public:
   PriorDensity(const ImagePlan& plan, double k)
       : prior_(model_prior(plan)),
+        ring_(bending_ring(prior_)),
         depth_m_(prior_ == FieldPrior::kDeepLayer ? kDeeper * plan.standoff_m : plan.standoff_m),
         patch_m_(kPatchWidth * plan.standoff_m),
+        standoff_m_(plan.standoff_m),
+        k_(k),
         rounding_(kGrazingPart * k + 2.0 * std::numbers::pi / array_side_m(plan.geometry)) {}
   double operator()(Complex kz) const {
     const double decay = -std::min(kz.imag(), 0.0);
     if (prior_ == FieldPrior::kPatches) {
       return std::exp(-decay * decay * patch_m_ * patch_m_);
     }
+    if (ring_) {
+      const double kr = std::sqrt(std::max(k_ * k_ - (kz * kz).real(), 0.0));
+      const double off = (kr * standoff_m_ - ring_->middle) / ring_->spread;
+      return std::exp(-0.5 * off * off);
+    }
     return std::exp(-2.0 * decay * depth_m_) / (std::norm(kz) + rounding_ * rounding_);
   }
   /// Decay above which evanescent waves are left out, as they lose more than kDeepest nepers up to the microphones.
   [[nodiscard]] double most_decay(double standoff_m) const { return kDeepest / (depth_m_ + standoff_m); }
+  /// Decay from which on the density at the microphones falls; of bending waves that is inside their ring, as the
+  /// microphones hear long waves better.
+  [[nodiscard]] double loudest_decay() const {
+    if (!ring_) {
+      return 0.0;
+    }
+    const double kr = (ring_->middle - 2.0 * ring_->spread * ring_->spread) / standoff_m_;
+    return std::sqrt(std::max(kr * kr - k_ * k_, 0.0));
+  }
 
  private:
   FieldPrior prior_;
+  std::optional<BendingRing> ring_;
   double depth_m_;  ///< depth of the layer behind the surface
   double patch_m_;  ///< from a patch's centre to where its field has fallen to 1 / sqrt(e)
+  double standoff_m_;
+  double k_;
   double rounding_;
 };
 
@@ -353,10 +390,10 @@ double equivalent_cutoff(const ImagePlan& plan, double microphone, double k, dou
   const auto is_above = [&](double decay) {
     return prior_density(Complex(0.0, -decay)) * std::exp(-2.0 * decay * standoff_m) >= white * microphone;
   };
-  if (!is_above(0.0)) {
+  double low = prior_density.loudest_decay();
+  if (!is_above(low)) {
     return 0.0;
   }
-  double low = 0.0;
   double high = kDeepest / standoff_m;
   for (int halving = 0; halving < 40; ++halving) {
     const double middle = 0.5 * (low + high);

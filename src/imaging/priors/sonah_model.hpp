@@ -162,7 +162,8 @@ struct SonahModel {
   Eigen::VectorXd shown;
   /// Sum over an image's pixels of the prior's variance. [plane]
   std::vector<double> prior_powers;
-  /// Wavenumber at which prior and noise are equal in K-space, rad/m; 0 if noise is larger even at k. [kNoiseSteps]
+  /// Wavenumber at which prior and noise are equal in K-space, rad/m; 0 if noise is larger wherever waves decay.
+  /// [kNoiseSteps]
   std::vector<double> cutoffs_rad_per_m;
 };
 

@@ -1,6 +1,7 @@
 #include "imaging/sonah/prior_finder.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace nearfield {
@@ -48,6 +49,11 @@ FoundWaves PriorFinder::find_beside(std::size_t candidate, Chosen& chosen, std::
   return found;
 }
 
+double PriorFinder::criterion_of(std::size_t candidate, const FoundWaves& found) const {
+  const bool explains_rest = is_bending(priors_[candidate]) && !found.points.empty();
+  return explains_rest ? std::numeric_limits<double>::infinity() : finders_[candidate].criterion();
+}
+
 FoundWaves PriorFinder::find_from(Chosen& chosen, bool chooses, std::span<const std::complex<double>> field,
                                   const MicrophoneMask& mask) {
   const std::size_t in_force = chosen.candidate.value_or(0);
@@ -57,15 +63,16 @@ FoundWaves PriorFinder::find_from(Chosen& chosen, bool chooses, std::span<const 
     return find_beside(in_force, chosen, field, mask);
   }
   FoundWaves best = find_beside(in_force, chosen, field, mask);
-  double least = finders_[in_force].criterion() - kPriorPreference;
+  double least = criterion_of(in_force, best) - kPriorPreference;
   chosen.candidate = in_force;
   for (std::size_t candidate = 0; candidate < finders_.size(); ++candidate) {
     if (candidate == in_force) {
       continue;
     }
     FoundWaves found = find_beside(candidate, chosen, field, mask);
-    if (finders_[candidate].criterion() < least) {
-      least = finders_[candidate].criterion();
+    const double criterion = criterion_of(candidate, found);
+    if (criterion < least) {
+      least = criterion;
       best = std::move(found);
       chosen.candidate = candidate;
     }

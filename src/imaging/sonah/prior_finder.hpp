@@ -49,6 +49,9 @@ class PriorFinder : public FrequencyFinder {
   };
   FoundWaves find_from(Chosen& chosen, bool chooses, std::span<const std::complex<double>> field,
                        const MicrophoneMask& mask);
+  /// Criterion of a candidate with what was just found beside it; infinite for bending waves beside point sources,
+  /// which would explain what the sources leave in place of the field.
+  [[nodiscard]] double criterion_of(std::size_t candidate, const FoundWaves& found) const;
   void add_arrays(FoundWaves& found, std::size_t candidate);
   FoundWaves find_beside(std::size_t candidate, Chosen& chosen, std::span<const std::complex<double>> field,
                          const MicrophoneMask& mask);

@@ -41,6 +41,13 @@ double prior_density(Complex kz, double k, const ImagePlan& plan) {
   if (plan.holography.prior == FieldPrior::kPatches) {
     return std::exp(-std::pow(0.85 * plan.standoff_m * decay, 2));
   }
+  const double kr = std::abs(std::sqrt(k * k - kz * kz));
+  if (plan.holography.prior == FieldPrior::kBendingWaves) {
+    return std::exp(-0.5 * std::pow((kr * plan.standoff_m - 1.7) / 0.5, 2));
+  }
+  if (plan.holography.prior == FieldPrior::kShortBendingWaves) {
+    return std::exp(-0.5 * std::pow((kr * plan.standoff_m - 2.0) / 0.4, 2));
+  }
   return std::exp(-2.0 * decay * layers_depth_m(plan)) / (std::norm(kz) + rounding * rounding);
 }
 

@@ -181,16 +181,17 @@ double image_prior(const std::vector<Wave>& waves, double k, const ImagePlan& pl
   return sum;
 }
 
-/// Wavenumber at which the prior's density at the microphones falls to that of the noise, in steps of 0.01 rad/m of
-/// decay.
+/// Largest wavenumber at which the prior's density at the microphones reaches that of the noise, in steps of 0.01 rad/m
+/// of decay.
 double equivalent_cutoff(double noise, double microphone, double k, const ImagePlan& plan) {
   const double white = noise * plan.geometry.pitch_x_m * plan.geometry.pitch_y_m / (2.0 * std::numbers::pi);
-  double decay = 0.0;
-  while (prior_density(Complex(0.0, -decay), k, plan) * std::exp(-2.0 * decay * plan.standoff_m) >=
-         white * microphone) {
-    decay += 0.01;
+  double last = -1.0;
+  for (double decay = 0.0; decay < 10.0 / plan.standoff_m; decay += 0.01) {
+    if (prior_density(Complex(0.0, -decay), k, plan) * std::exp(-2.0 * decay * plan.standoff_m) >= white * microphone) {
+      last = decay;
+    }
   }
-  return decay > 0.0 ? std::hypot(k, decay) : 0.0;
+  return last >= 0.0 ? std::hypot(k, last + 0.01) : 0.0;
 }
 
 int step_of_least(const std::vector<double>& costs) {

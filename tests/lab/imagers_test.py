@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The study of imagers at three points of its grid, a scene of two kinds each."""
+"""The study of imagers at two points of its grid, a scene of some kinds each."""
 
 import pathlib
 import sys
@@ -30,7 +30,7 @@ class Study(unittest.TestCase):
     def test_auto_is_the_better_one_at_some_points_of_the_grid(self):
         with tempfile.TemporaryDirectory() as folder:
             csv = pathlib.Path(folder) / "figures.csv"
-            rows = imagers.main(["--sizes", "8", "--ratios", "0.7,1.4", "--kinds", "one monopole,three monopoles", "--quantities", "pressure",
+            rows = imagers.main(["--sizes", "8", "--ratios", "0.7,1.4", "--kinds", "one monopole,three monopoles,packets of 6", "--quantities", "pressure",
                                  "--scenes", "1", "--csv", str(csv)])
             self.assertEqual(len(csv.read_text(encoding="utf-8").splitlines()), len(rows) + 3)
         self.assertEqual({row["auto"] for row in rows}, {"sonah"})

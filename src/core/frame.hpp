@@ -45,7 +45,7 @@ std::string flags_in_words(std::uint32_t flags);
 /// Quality figures of an image, as the device writes them (a float4).
 struct alignas(16) FilterReport {
   float cutoff_rad_per_m = 0.0F;  ///< cut-off of the filter in use; NaN if it has none
-  float slope = 0.0F;             ///< of the filter in use; NaN: none; 0 to -1: none, and minus the sources' share of the image
+  float slope = 0.0F;             ///< filter's slope; NaN: none; 0 to -1: none, minus the sources' share of the image
   float noise_pa = 0.0F;  ///< rms of the complex noise of one microphone's phasor, sqrt(E|n|^2); NaN: not measured
   float error_estimate = 0.0F;  ///< relative L2 error of the image; NaN: not estimated
 };

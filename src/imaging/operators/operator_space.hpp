@@ -54,7 +54,7 @@ class OperatorSpace : public SourceSpace {
   /// nullopt on a curved surface, in which no disc lies, and for points behind the array.
   [[nodiscard]] std::optional<PointSource> disc_of(const PointSource& point) const override;
   [[nodiscard]] PointSource point_of(const PointSource& disc) const override;
-  /// Those of what comes from behind follow those of the surface.
+  /// Images of what comes from behind follow those of the surface.
   [[nodiscard]] std::size_t planes() const override { return plan_.images_per_frequency(); }
   [[nodiscard]] Eigen::MatrixXcd image_of_modes(const Eigen::MatrixXcd& white) const override;
   [[nodiscard]] Eigen::VectorXcd image_of(const FieldSource& source, std::size_t plane) const override;

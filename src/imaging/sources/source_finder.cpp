@@ -45,7 +45,7 @@ constexpr double kRoundingOfCost = 1e-6;
 /// Less suffices if nothing but noise remains, which points of no such plate achieved.
 constexpr double kGainOfPoint = 100.0;
 constexpr double kGainOfLastPoint = 25.0;
-/// The same for points behind the array, which no plate is mistaken for: at 25, fields of a room behind it gained some.
+/// Evidence of points behind the array, which no plate is mistaken for: at 25, fields of a room behind it gained some.
 constexpr double kGainBehind = 50.0;
 /// Noise over the prior's power above which the residual is noise alone.
 constexpr double kNoiseAlone = 3.0;

@@ -96,7 +96,7 @@ class SourceFinder {
   Sources sources_;  ///< last result
   SearchMemory<Sources> before_;
   SourceFit fit_;                                                ///< fit of the last measurement
-  double rival_cost_ = std::numeric_limits<double>::infinity();  ///< of the last find()
+  double rival_cost_ = std::numeric_limits<double>::infinity();  ///< rival of the last find()
 };
 
 }  // namespace nearfield

@@ -283,8 +283,8 @@ Waves bending_waves(const ImagePlan& plan) {
     const Complex amplitude = std::polar(1.0, 2.0 * std::numbers::pi * unit(generator));
     const double decay = std::sqrt(kr * kr - plan.wavenumber(0) * plan.wavenumber(0));
     for (int channel = 0; channel < g.channels(); ++channel) {
-      const double phase =
-          kr * (g.x_m(channel % g.columns) * std::cos(direction) + g.y_m(channel / g.columns) * std::sin(direction));
+      const int row = channel / g.columns;
+      const double phase = kr * (g.x_m(channel % g.columns) * std::cos(direction) + g.y_m(row) * std::sin(direction));
       const Complex value = amplitude * std::polar(1.0, phase);
       field.on_surface[static_cast<std::size_t>(channel)] += value;
       field.at_microphones[static_cast<std::size_t>(channel)] += value * std::exp(-decay * plan.standoff_m);

@@ -74,9 +74,7 @@ constexpr std::size_t kFewestMicrophones = 48;
 /// tries eight sources would take half a minute per frequency.
 constexpr std::size_t kMostMicrophones = 512;
 
-bool may_search_points(const ImagePlan& plan) {
-  return plan.holography.search_every_frames > 0 && !plan.sources;
-}
+bool may_search_points(const ImagePlan& plan) { return plan.holography.search_every_frames > 0 && !plan.sources; }
 
 /// Range of the used microphones' z, m.
 double depth_of(const ImagePlan& plan) {

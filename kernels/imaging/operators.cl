@@ -76,7 +76,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_sourc
   __global const float2* restrict field = spectra + (size_t)hologram * MICROPHONES;
   __global const float* table =
       (__global const float*)(arena + WAVES_AT) + (size_t)(hologram % frequencies) * WAVE_SIZE;
-  const Waves waves = {(int)table[0], table[1], table + WAVE_HEADER, amplitudes, 0, 0};
+  const Waves waves = {(int)table[0], table[1], table + WAVE_HEADER, amplitudes, 0, 0.0f, 0};
   fit_waves(&waves, field, parts, item);
   for (int wave = item; wave < waves.count; wave += GROUP) {
     ((__global float2*)(arena + AMPLITUDES_AT))[hologram * MOST_WAVES + wave] = amplitudes[wave];
@@ -403,12 +403,12 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_image
 #if HAS_WAVES
   __local float2 amplitudes[MOST_WAVES];
   __global const float* table = (__global const float*)(arena + WAVES_AT) + (size_t)frequency * WAVE_SIZE;
-  const Waves waves = {(int)table[0], table[1], table + WAVE_HEADER, amplitudes, plane, 0};
+  const Waves waves = {(int)table[0], table[1], table + WAVE_HEADER, amplitudes, plane, 0.0f, 0};
   for (int wave = item; wave < waves.count; wave += GROUP) {
     amplitudes[wave] = ((__global const float2*)(arena + AMPLITUDES_AT))[hologram * MOST_WAVES + wave];
   }
 #else
-  const Waves waves = {0, 0.0f, 0, 0, 0, 0};
+  const Waves waves = {0, 0.0f, 0, 0, 0, 0.0f, 0};
 #endif
   for (int i = item; i < NOISE_RECORD; i += GROUP) {
     record[i] = batch.records[frame * batch.record_step + i];
@@ -431,8 +431,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_image
     im[mode] *= gain;
     energy += image_powers[mode] * (re[mode] * re[mode] + im[mode] * im[mode]);
   }
-  const float of_waves = sum_of_items(wave_energies(&waves, item).x, item_parts, item);
-  energy = of_waves + sum_of_items(energy, item_parts, item);
+  energy = sum_of_items(energy + wave_energies(&waves, item).x, item_parts, item);
 
   __global const float* restrict factors =
       (__global const float*)(arena + FACTORS_AT) +
@@ -500,7 +499,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_image
   if (block == 0 && plane == 0 && item == 0) {
     const float error = prior * (terms[0] + waves.error) + scale * terms[1];
     const float share = energy + error > 0.0f ? 1.0f / (energy + error) : 0.0f;
-    reports[hologram] = (float4)(NAN, -of_waves * share, sqrt(noise * prior), sqrt(error * share));
+    reports[hologram] = (float4)(NAN, NAN, sqrt(noise * prior), sqrt(error * share));
   }
   if (block == 0 && plane == 0 && frame == frames - 1) {
     __global int* after = (__global int*)(arena + MEMORIES_AT) + ((1 - turn) * frequencies + frequency) * words;

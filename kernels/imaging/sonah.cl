@@ -326,12 +326,12 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
 #if HAS_WAVES
   __local float2 amplitudes[MOST_WAVES];
   __global const float* table = (__global const float*)(arena + WAVES_AT) + (size_t)frequency * WAVE_SIZE;
-  const Waves waves = {(int)table[0], table[1], table + WAVE_HEADER, amplitudes, plane, (int)table[2]};
+  const Waves waves = {(int)table[0], table[1], table + WAVE_HEADER, amplitudes, plane, table[3], (int)table[2]};
   for (int wave = item; wave < waves.count; wave += GROUP) {
     amplitudes[wave] = ((__global const float2*)(arena + AMPLITUDES_AT))[hologram * MOST_WAVES + wave];
   }
 #else
-  const Waves waves = {0, 0.0f, 0, 0, 0, 0};
+  const Waves waves = {0, 0.0f, 0, 0, 0, 0.0f, 0};
 #endif
   sum_parts((__global const float*)(arena + SHARES_AT) + (size_t)hologram * MODE_PARTS * GRID, MODE_PARTS, priors,
             item);
@@ -349,8 +349,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
   // The report of the image, written by one group of each hologram.
   if (reports_here) {
     const float2 energies = wave_energies(&waves, item);
-    const float of_waves = sum_of_items(energies.x, item_parts, item);
-    const float of_either_side = sum_of_items(energies.y, item_parts, item);
+    const float of_waves = fmax(sum_of_items(energies.x, item_parts, item), 0.0f);
+    const float of_either_side = fmax(sum_of_items(energies.y, item_parts, item), 0.0f);
     if (item == 0) {
       const float error =
           prior * (((__global const float*)(arena + ERRORS_AT))[frequency * GRID + step] + waves.error) +
@@ -358,7 +358,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
       const float cutoff = ((__global const float*)(arena + CUTOFFS_AT))[frequency * GRID + step];
       const float whole = modes_energy + of_waves + error;
       const float share = whole > 0.0f ? 1.0f / whole : 0.0f;
-      reports[hologram] = (float4)(cutoff, -of_waves * share, sqrt(noise * prior), sqrt(error * share));
+      reports[hologram] = (float4)(cutoff, -of_waves * share * waves.of_used, sqrt(noise * prior), sqrt(error * share));
     }
   }
   if (reports_here && frame == frames - 1) {

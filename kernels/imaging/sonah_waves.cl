@@ -19,7 +19,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_waves(__g
   const int frequency = hologram % frequencies;
   __global float2* coefficients = (__global float2*)(arena + COEFFICIENTS_AT) + (size_t)hologram * CLASSES * MODES;
   __global const float* table = (__global const float*)(arena + WAVES_AT) + (size_t)frequency * WAVE_SIZE;
-  const Waves waves = {(int)table[0], table[1], table + WAVE_HEADER, amplitudes, 0, 0};
+  const Waves waves = {(int)table[0], table[1], table + WAVE_HEADER, amplitudes, 0, 0.0f, 0};
   const int slots = waves.count > 0 ? SLOTS : 0;
   fit_waves(&waves, coefficients, wave_parts, item);
   for (int wave = item; wave < waves.count; wave += GROUP) {

@@ -27,6 +27,7 @@ typedef struct {
   __global const float* restrict first;
   __local float2* amplitudes;  // [MOST_WAVES]
   int plane;                   // imaged plane
+  float of_used;               // 1: fitted to the microphones that are used, and to no predicted one; else 0
   int of_either_side;          // bits of the waves that may come from behind the array just as well
 } Waves;
 

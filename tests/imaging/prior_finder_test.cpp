@@ -449,6 +449,9 @@ TEST(PriorFinder, BendingWavesAreNotChosenBesidePoints) {
     }
     if (is_refused) {
       ++refused;
+      PriorFinder next(plan, 0, candidates);
+      EXPECT_TRUE(is_bending(next.find(waves, 0, {}).prior.value()));
+      EXPECT_FALSE(is_bending(next.find(field, 1, {}).prior.value())) << "not even until the next choice: " << ratio;
       EXPECT_FALSE(is_bending(finder.find(field, 4, {}).prior.value())) << "also where they were in force: " << ratio;
       finder.restart();
       EXPECT_FALSE(is_bending(finder.find(field, 0, {}).prior.value())) << ratio;

@@ -470,7 +470,7 @@ Images Operators::image(std::span<const Complex> spectra, const ImagePlan& maske
         const double whole = (factors * energies / (model.powers.array() + noise).square()).sum() + of_sources + error;
         const double share = whole > 0.0 ? 1.0 / whole : 0.0;
         frame.reports.push_back({.cutoff_rad_per_m = std::numeric_limits<float>::quiet_NaN(),
-                                 .slope = static_cast<float>(-of_sources * share),
+                                 .slope = std::numeric_limits<float>::quiet_NaN(),
                                  .noise_pa = static_cast<float>(std::sqrt(noise * prior)),
                                  .error_estimate = static_cast<float>(std::sqrt(error * share))});
       }

@@ -1,6 +1,7 @@
 #include "imaging/sonah/prior_finder.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -59,10 +60,11 @@ FoundWaves PriorFinder::find_from(Chosen& chosen, bool chooses, std::span<const 
   const std::size_t in_force = chosen.candidate.value_or(0);
   // Silence is equally probable under all priors.
   const bool is_silent = std::all_of(field.begin(), field.end(), [](const auto& value) { return value == 0.0; });
-  if (is_silent || finders_.size() == 1 || (chosen.candidate && !chooses)) {
-    return find_beside(in_force, chosen, field, mask);
-  }
   FoundWaves best = find_beside(in_force, chosen, field, mask);
+  const bool stays = chosen.candidate && !chooses && std::isfinite(criterion_of(in_force, best));
+  if (is_silent || finders_.size() == 1 || stays) {
+    return best;
+  }
   double least = criterion_of(in_force, best) - kPriorPreference;
   chosen.candidate = in_force;
   for (std::size_t candidate = 0; candidate < finders_.size(); ++candidate) {

@@ -466,12 +466,13 @@ Images Sonah::image(std::span<const Complex> spectra, const ImagePlan& masked, c
     const Eigen::ArrayXd factors = frequency.images.front().cwiseAbs2().colwise().sum().transpose().array();
     const double left = frequency.prior - (factors / (frequency.powers.array() + noise)).sum();
     const double error = prior * (std::pow(plan_.error_calibration(), 2) * left + waves.error) + waves.error_of_sides;
+    const bool fits_used = fills_residual(f) && !frequency.found.left_out.empty();
     const double of_waves = has_waves ? waves.images.front().squaredNorm() : 0.0;
     const double whole = (factors * z.cwiseAbs2().array()).sum() + of_waves + error;
     const double share = whole > 0.0 ? 1.0 / whole : 0.0;
     FilterReport report{
         .cutoff_rad_per_m = static_cast<float>(frequency.cutoffs_rad_per_m[static_cast<std::size_t>(step)]),
-        .slope = static_cast<float>(-of_waves * share),
+        .slope = static_cast<float>(fits_used ? -of_waves * share : -0.0),
         .noise_pa = static_cast<float>(std::sqrt(noise * prior)),
         .error_estimate = static_cast<float>(std::sqrt(std::max(error, 0.0) * share))};
     frame.reports.push_back(report);

@@ -453,6 +453,9 @@ void SourceFinder::search_from(Sources sources, std::span<const Complex> field) 
     fit_ = fit_of(space_->fields({}), y, noise_step(0));
     return;
   }
+  if (sources.size() > space_->most_sources()) {  // found before more microphones were masked
+    sources.clear();
+  }
   SourceFit best = settle(sources, y, fit_of(space_->fields({}), y, noise_step(0)).residual_noise);
   std::vector<double> tried = tried_of(sources);
   drop_weak(sources, best, y, tried);

@@ -36,10 +36,9 @@ class SourceFinder {
  public:
   explicit SourceFinder(std::unique_ptr<SourceSpace> space);
   /// field [row][column], or [microphone], Pa, in which the microphones of `mask` are filled; null: none is masked.
-  /// Fits leave out up to kMostLeftOut of these. Starts with the sources that it found before, as described at Search.
-  /// `mask` must outlive the use of the results below.
-  /// rival_cost: SourceFit::cost of the measurement under another prior without sources; point sources have to make it
-  /// more probable than that, too.
+  /// Fits leave out up to most_left_out() of these. Starts with the sources that it found before, as described at
+  /// Search. `mask` must outlive the use of the results below. rival_cost: SourceFit::cost of the measurement under
+  /// another prior without sources; point sources have to make it more probable than that, too.
   void find(std::span<const std::complex<double>> field, std::uint64_t number, const MicrophoneMask* mask = nullptr,
             double rival_cost = std::numeric_limits<double>::infinity());
   /// SourceFit::cost without sources.

@@ -54,7 +54,8 @@ std::vector<std::complex<double>> usable_spectra(std::span<const std::complex<fl
 
 /// Layout of the plane waves and point sources of one frequency for kernels/imaging/sources.cl, in floats: their
 /// number, the part of their errors in the expected squared error of an image of the first plane for prior power 1,
-/// bits of those that is_of_either_side(), zeros up to kHeader; then for each of them
+/// bits of those that is_of_either_side(), 1 where they were fitted to the used
+/// microphones of a mask alone, zeros up to kHeader; then for each of them
 ///   amplitudes   [value][re, im], factors of its amplitude
 ///   fields       [value][re, im], its field
 ///   energies     [kMostWaves][re, im], energy of an image of the first plane shared with each of them

@@ -33,8 +33,9 @@ class ResidualFill {
   Eigen::LLT<Eigen::MatrixXd> factor_;  ///< factor of E^T W E
 };
 
-/// Most masked microphones that fits leave out: 6.3 MB per frequency and prior, for the factors of all steps of noise.
-inline constexpr Eigen::Index kMostLeftOut = 128;
+/// Most masked microphones that fits leave out of so many: 1.6 MB per frequency and prior, for the factors of all steps
+/// of noise, and 6.3 MB for few microphones, where as many are most of them.
+constexpr int most_left_out(int channels) { return channels <= 256 ? 128 : 64; }
 
 /// Inverse of the covariance of the unmasked microphones, with each step of noise, in a prior's modes: with W = diag(1
 /// / (power + noise)) and E the masked microphones in modes it is
@@ -44,7 +45,7 @@ class UsableWeights {
  public:
   /// Starts with all microphones. missing: modes of odd classes without microphones. [mode]
   UsableWeights(Eigen::ArrayXd powers, Eigen::Index missing);
-  /// masked: unit fields of masked microphones in modes, at most kMostLeftOut; (mode, masked).
+  /// masked: unit fields of masked microphones in modes, at most most_left_out(); (mode, masked).
   void leave_out(Eigen::MatrixXd masked);
   /// Multiplies fields (mode, column) by that inverse.
   [[nodiscard]] Eigen::MatrixXcd weigh(int step, const Eigen::MatrixXcd& fields) const;

@@ -87,7 +87,7 @@ void SonahSpace::use(const MicrophoneMask* mask) {
   left_out_.clear();
   const int channels = plan_.geometry.channels();
   const int masked = mask != nullptr ? static_cast<int>(mask->channels.size()) : 0;
-  const bool leaves_out = masked <= kMostLeftOut;
+  const bool leaves_out = masked <= most_left_out(channels);
   if (masked > 0 && leaves_out) {
     left_out_.assign(mask->channels.begin(), mask->channels.end());
   }
@@ -300,6 +300,7 @@ FoundWaves WaveFinder::with_table(const MicrophoneMask* mask) {
   found.is_of_either_side = found.table[2] > 0.0F;
   if (is_any && mask != nullptr && plan_.fills_from_all && !mask->channels.empty() && !mask->prior_weights.empty()) {
     found.filling = filling_of(*mask, found.table);
+    found.filling.table[3] = found.left_out.empty() ? 0.0F : 1.0F;
   }
   return found;
 }
@@ -311,10 +312,7 @@ FoundWaves WaveFinder::with_table(const MicrophoneMask* mask) {
 ResidualFilling WaveFinder::filling_of(const MicrophoneMask& mask, const std::vector<float>& table) const {
   constexpr double kMost = 0.1;
   const SourceFit& fit = finder_.fit();
-  const double noise = std::min(fit.residual_noise, kMost);
-  if (noise <= kFillNoise) {
-    return {};
-  }
+  const double noise = std::clamp(fit.residual_noise, kFillNoise, kMost);
   const ResidualFill fill(plan_.geometry, *model_, mask.channels, noise);
   const Eigen::MatrixXcd modes = fill.filled(fit.modes);
   const Eigen::MatrixXcd white = fill.mode_weights().matrix().asDiagonal() * modes;

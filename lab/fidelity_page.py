@@ -87,7 +87,7 @@ def scenes(rows):
     return """## Pistons and plates
 
 The scenes of `config/scenes` with their exact fields, by integrals exact to 1e-9; the default extrapolation. A piston's velocity jumps at its
-rim, which no image with a cut-off below pi over the pitch can show. *D1* to *D4* stand for the thesis's datasets.
+rim, which no image with a cut-off below pi over the pitch can show. D4's louder one, 1 cm in radius, has two pixels, both on its rim. *D1* to *D4* stand for the thesis's datasets.
 
 """ + table_of_fields(pick(rows, part="scenes"), "quantity", "snr_db")
 
